@@ -14,7 +14,7 @@
 
 use super::by_line::by_call;
 use super::decimal;
-use super::figure::{Figure, Statistic, min_avg_max};
+use super::figure::{Figure, PrintedSummary};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -57,7 +57,7 @@ struct Call {
     packets: Packets,
     untimed: bool,
     counts: Option<(u64, u64)>,
-    times: Vec<(Statistic, decimal::Time, String)>,
+    times: PrintedSummary,
 }
 
 impl Call {
@@ -122,13 +122,8 @@ impl Call {
         let counts = word_after(rest, "(").and_then(|counts| counts.split_once('/'));
         let counts = counts.and_then(|(got, of)| Some((of.parse().ok()?, got.parse().ok()?)));
         self.counts = counts;
-        if let Some(values) = word_after(rest, "min/avg/max = ") {
-            let Some(times) = min_avg_max(values) else {
-                return false;
-            };
-            self.times.extend(times);
-        }
-        counts.is_some()
+        let times = word_after(rest, "min/avg/max = ");
+        times.is_none_or(|values| self.times.min_avg_max(values)) && counts.is_some()
     }
 
     fn finish(self, imported: &mut Imported) {
@@ -148,15 +143,14 @@ impl Call {
             ..Frame::of_target(self.target, Method::Icmp)
         };
         let stream = self.packets.add(frame, imported);
+        let mut said = PrintedSummary::default();
         if let Some((sent, received)) = self.counts {
-            for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
-                let printed = format!("({received}/{sent})");
-                imported.say_count(stream, what, value, printed);
-            }
+            let printed = format!("({received}/{sent})");
+            said.count(Figure::Sent, sent, printed.clone());
+            said.count(Figure::Received, received, printed);
         }
-        for (statistic, time, printed) in self.times {
-            imported.say_round_trip(stream, statistic, time, printed);
-        }
+        imported.sum_up(stream, said);
+        imported.sum_up(stream, self.times);
     }
 }
 

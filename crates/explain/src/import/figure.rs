@@ -45,21 +45,6 @@ pub enum Statistic {
     Last,
 }
 
-/// `0.1/0.6/1.0`, as peers print min/avg/max in milliseconds: each, and with its word as printed. `None` where one is no time.
-pub(super) fn min_avg_max(values: &str) -> Option<Vec<(Statistic, Time, String)>> {
-    let words = [
-        ("min", Statistic::Min),
-        ("avg", Statistic::Mean),
-        ("max", Statistic::Max),
-    ];
-    let each = words.into_iter().zip(values.split('/'));
-    let each = each.map(|((word, statistic), value)| {
-        let printed = format!("{word} {value} ms");
-        Some((statistic, decimal::time(value, MILLISECOND)?, printed))
-    });
-    each.collect()
-}
-
 /// What a figure is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
@@ -111,48 +96,90 @@ pub struct PrintedFigure {
     pub ours: Option<f64>,
 }
 
-impl PrintedFigure {
-    /// A time, in nanoseconds.
-    pub(super) fn time(stream: usize, what: Figure, time: Time, printed: String) -> Self {
-        Self {
-            stream,
+/// What a peer printed of one stream. A figure that is `None` it did not print.
+#[derive(Debug, Default)]
+pub(super) struct PrintedSummary {
+    pub figures: Vec<PrintedFigure>,
+}
+
+impl PrintedSummary {
+    /// A figure in this unit.
+    pub fn say(&mut self, what: Figure, number: Number, unit: Unit, printed: String) {
+        self.figures.push(PrintedFigure {
+            stream: 0,
             what,
-            value: time.nanos as f64,
-            step: time.step as f64,
-            unit: Unit::Nanoseconds,
+            value: number.value,
+            step: number.step,
+            unit,
             printed,
             ours: None,
+        });
+    }
+
+    /// A time.
+    pub fn time(&mut self, what: Figure, time: impl Into<Option<Time>>, printed: String) {
+        if let Some(Time { nanos, step }) = time.into() {
+            let (value, step) = (nanos as f64, step as f64);
+            self.say(what, Number { value, step }, Unit::Nanoseconds, printed);
         }
     }
 
+    /// A statistic of its round trips.
+    pub fn round_trip(
+        &mut self,
+        statistic: Statistic,
+        time: impl Into<Option<Time>>,
+        printed: String,
+    ) {
+        self.time(Figure::Of(Delay::RoundTrip, statistic), time, printed);
+    }
+
+    /// Statistics of its round trips as `0.1/0.6/1.0`, min/avg/max in milliseconds; false where one is no time.
+    pub fn min_avg_max(&mut self, values: &str) -> bool {
+        let words = [
+            ("min", Statistic::Min),
+            ("avg", Statistic::Mean),
+            ("max", Statistic::Max),
+        ];
+        let each = words.into_iter().zip(values.split('/'));
+        let times =
+            each.map(|(word, value)| Some((word, value, decimal::time(value, MILLISECOND)?)));
+        let Some(times) = times.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        for ((word, statistic), value, time) in times {
+            self.round_trip(statistic, time, format!("{word} {value} ms"));
+        }
+        true
+    }
+
     /// A number of packets or the like.
-    pub(super) fn count(stream: usize, what: Figure, value: u64, printed: String) -> Self {
+    pub fn count(&mut self, what: Figure, value: impl Into<Option<u64>>, printed: String) {
         let unit = match what {
             Figure::Bytes => Unit::Bytes,
             Figure::Retransmits => Unit::Number,
             _ => Unit::Packets,
         };
-        Self {
-            stream,
-            what,
-            value: value as f64,
-            step: 0.0,
-            unit,
-            printed,
-            ours: None,
+        if let Some(value) = value.into() {
+            let (value, step) = (value as f64, 0.0);
+            self.say(what, Number { value, step }, unit, printed);
+        }
+    }
+
+    /// Such numbers, each behind its word.
+    pub fn counts<const N: usize>(&mut self, counts: [(Figure, &str, Option<u64>); N]) {
+        for (what, word, value) in counts {
+            if let Some(value) = value {
+                self.count(what, value, format!("{word} {value}"));
+            }
         }
     }
 
     /// A share that was printed in per cent.
-    pub(super) fn percent(stream: usize, what: Figure, number: Number, printed: String) -> Self {
-        Self {
-            stream,
-            what,
-            value: number.value / 100.0,
-            step: number.step / 100.0,
-            unit: Unit::Share,
-            printed,
-            ours: None,
+    pub fn percent(&mut self, what: Figure, share: impl Into<Option<Number>>, printed: String) {
+        if let Some(Number { value, step }) = share.into() {
+            let (value, step) = (value / 100.0, step / 100.0);
+            self.say(what, Number { value, step }, Unit::Share, printed);
         }
     }
 }

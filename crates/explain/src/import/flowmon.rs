@@ -11,7 +11,7 @@
 //! and delays as a table.
 
 use super::decimal::{self, Time};
-use super::figure::{Figure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::text::head;
 use super::xml::{Part, Parts, attribute, warn_if_cut};
 use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
@@ -71,12 +71,8 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
         (Figure::Lost, "lostPackets"),
         (Figure::Bytes, "rxBytes"),
     ];
-    for (what, key) in counts {
-        if let Some(value) = count(key) {
-            let printed = format!("{key} {value}");
-            imported.say_count(stream, what, value, printed);
-        }
-    }
+    let mut said = PrintedSummary::default();
+    said.counts(counts.map(|(what, key)| (what, key, count(key))));
     let received = count("rxPackets").filter(|&count| count > 0);
     let mean = nanos(attributes, "delaySum")
         .zip(received)
@@ -88,10 +84,10 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     ];
     for (word, statistic, time) in times {
         if let Some(time) = time.filter(|_| received.is_some()) {
-            let printed = format!("{word} {} ns", time.nanos);
-            imported.say_round_trip(stream, statistic, time, printed);
+            said.round_trip(statistic, time, format!("{word} {} ns", time.nanos));
         }
     }
+    imported.sum_up(stream, said);
 }
 
 /// `+2.4e+07ns`

@@ -14,7 +14,7 @@
 
 use super::by_line::by_line;
 use super::decimal;
-use super::figure::{Delay, Figure, PrintedFigure, min_avg_max};
+use super::figure::{Figure, PrintedSummary};
 use super::fping_targets::{Said, Targets};
 use super::packets::Reply;
 use super::text::{after, head, leading_number, stamp};
@@ -117,27 +117,21 @@ fn reply(time: &str, read_at: Option<Nanos>) -> Reply {
 
 /// `20/15/25%, outage(ms) = 500, min/avg/max = 22.5/24.3/46.2`. With copies fping has more replies than
 /// packets, and says the share that returned.
-fn totals_said(percent_of: &str, text: &str) -> Option<Vec<PrintedFigure>> {
+fn totals_said(percent_of: &str, text: &str) -> Option<PrintedSummary> {
     let mut parts = text.split(", ");
     let mut counts = parts.next()?.split('/');
-    let mut said = Vec::new();
+    let mut said = PrintedSummary::default();
     for (what, word) in [(Figure::Sent, "xmt"), (Figure::Received, "rcv")] {
-        let value = counts.next()?.parse().ok()?;
-        let printed = format!("{word} {value}");
-        said.push(PrintedFigure::count(0, what, value, printed));
+        let value: u64 = counts.next()?.parse().ok()?;
+        said.count(what, value, format!("{word} {value}"));
     }
     let loss = counts.next().filter(|_| percent_of == "loss");
     if let Some(loss) = loss.and_then(|loss| decimal::number(loss.trim_end_matches('%'))) {
-        let printed = format!("{}% loss", loss.value);
-        said.push(PrintedFigure::percent(0, Figure::LossShare, loss, printed));
+        said.percent(Figure::LossShare, loss, format!("{}% loss", loss.value));
     }
-    if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
-        let times = min_avg_max(values)?.into_iter();
-        said.extend(times.map(|(statistic, time, printed)| {
-            PrintedFigure::time(0, Figure::Of(Delay::RoundTrip, statistic), time, printed)
-        }));
-    }
-    Some(said)
+    let mut times = parts.filter_map(|part| part.strip_prefix("min/avg/max = "));
+    let are_times = times.next().is_none_or(|values| said.min_avg_max(values));
+    are_times.then_some(said)
 }
 
 /// `name : rest`; names are padded to the same width.

@@ -10,7 +10,7 @@
 //! Source: fping 5.5, doc/fping-json.md. What it does not name is to be ignored.
 
 use super::decimal;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::fping_targets::{Said, Targets};
 use super::packets::Reply;
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
@@ -72,26 +72,22 @@ fn said(kind: &str, event: &Value) -> Option<Said> {
     })
 }
 
-fn figures(summary: &Value) -> Vec<PrintedFigure> {
+fn figures(summary: &Value) -> PrintedSummary {
+    let mut said = PrintedSummary::default();
     let counts = [(Figure::Sent, "xmt"), (Figure::Received, "rcv")];
-    let counts = counts.into_iter().filter_map(|(what, key)| {
-        let value = json::whole_number(summary, key)?;
-        let printed = format!("{key} {value}");
-        Some(PrintedFigure::count(0, what, value, printed))
-    });
+    said.counts(counts.map(|(what, key)| (what, key, json::whole_number(summary, key))));
     let times = [
         (Statistic::Min, "rttMin"),
         (Statistic::Mean, "rttAvg"),
         (Statistic::Max, "rttMax"),
     ];
-    let times = times.into_iter().filter_map(|(statistic, key)| {
+    for (statistic, key) in times {
         // It leaves zeros at the end out.
-        let time = decimal::of_three_digits(json::time(summary, key, MILLISECOND)?);
+        let time = json::time(summary, key, MILLISECOND).map(decimal::of_three_digits);
         let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());
-        let what = Figure::Of(Delay::RoundTrip, statistic);
-        Some(PrintedFigure::time(0, what, time, printed))
-    });
-    counts.chain(times).collect()
+        said.round_trip(statistic, time, printed);
+    }
+    said
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 //! summary goes to standard error, and may stand before its lines or behind them. A copy of a reply looks as the reply does
 //! (fping.c, `wait_for_reply`), so a number that stands twice is not enough.
 
+use super::Imported;
 use super::decimal::Time;
+use super::figure::PrintedSummary;
 use super::packets::{Frame, Packets, Reply};
-use super::{Imported, PrintedFigure};
 use delaylab_model::method::Method;
 
 /// What a line or an event says of its target.
@@ -21,7 +22,7 @@ pub enum Said {
     /// No reply came in time.
     TimedOut(u64),
     /// The summary, of whatever stream.
-    Summary(Vec<PrintedFigure>),
+    Summary(PrintedSummary),
     /// The round trip of each packet, at the end.
     List(Vec<Option<Time>>),
 }
@@ -34,7 +35,7 @@ pub struct Targets(Vec<Target>);
 struct Target {
     name: String,
     packets: Packets,
-    summary: Option<Vec<PrintedFigure>>,
+    summary: Option<PrintedSummary>,
     list: Option<Vec<Option<Time>>>,
     /// Did its summary stand before its packets?
     summed_up_first: bool,
@@ -130,8 +131,6 @@ impl Target {
             ..Frame::of_target(self.name, Method::Icmp)
         };
         let stream = self.packets.add(frame, imported);
-        let figures = self.summary.into_iter().flatten();
-        let figures = figures.map(|said| PrintedFigure { stream, ..said });
-        imported.said.extend(figures);
+        imported.sum_up(stream, self.summary.unwrap_or_default());
     }
 }

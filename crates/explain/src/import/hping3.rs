@@ -16,7 +16,7 @@
 
 use super::by_line::by_turns;
 use super::decimal;
-use super::figure::{Figure, Statistic, min_avg_max};
+use super::figure::{Figure, PrintedSummary};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -66,7 +66,7 @@ struct Call {
     /// Errors that name no packet.
     nameless: u64,
     sent: Option<u64>,
-    times: Vec<(Statistic, decimal::Time, String)>,
+    times: PrintedSummary,
 }
 
 impl Call {
@@ -169,11 +169,7 @@ impl Call {
     }
 
     fn summary(&mut self, text: &str) -> bool {
-        let Some(times) = min_avg_max(text.trim_end_matches(" ms")) else {
-            return false;
-        };
-        self.times.extend(times);
-        true
+        self.times.min_avg_max(text.trim_end_matches(" ms"))
     }
 
     fn finish(self, imported: &mut Imported) {
@@ -200,15 +196,14 @@ impl Call {
             imported.warn("hping3 prints no times of day: absolute times are made up from sequence numbers, a second apart");
         }
         imported.streams.push(stream);
+        let mut said = PrintedSummary::default();
         if let Some(sent) = self.sent {
-            let printed = format!("{sent} packets transmitted");
-            imported.say_count(place, Figure::Sent, sent, printed);
+            said.count(Figure::Sent, sent, format!("{sent} packets transmitted"));
         }
-        for (statistic, time, printed) in self.times {
-            // Without a reply it prints zeros.
-            if answered > 0 {
-                imported.say_round_trip(place, statistic, time, printed);
-            }
+        imported.sum_up(place, said);
+        // Without a reply it prints zeros.
+        if answered > 0 {
+            imported.sum_up(place, self.times);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a file gives, as plain data.
 
-use super::decimal::{Number, Time};
-use super::{Delay, Figure, Format, Hop, PrintedFigure, Records, Statistic};
+use super::figure::PrintedSummary;
+use super::{Delay, Figure, Format, Hop, PrintedFigure, Records};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::series::SeriesPoint;
@@ -51,44 +51,11 @@ impl Imported {
         }
     }
 
-    /// A number that the peer printed for a stream.
-    pub(super) fn say_count(&mut self, stream: usize, what: Figure, value: u64, printed: String) {
-        self.said
-            .push(PrintedFigure::count(stream, what, value, printed));
-    }
-
-    /// A time that the peer printed.
-    pub(super) fn say_time(&mut self, stream: usize, what: Figure, time: Time, printed: String) {
-        self.said
-            .push(PrintedFigure::time(stream, what, time, printed));
-    }
-
-    /// A share that the peer printed in per cent.
-    pub(super) fn say_percent(
-        &mut self,
-        stream: usize,
-        what: Figure,
-        share: Number,
-        printed: String,
-    ) {
-        self.said
-            .push(PrintedFigure::percent(stream, what, share, printed));
-    }
-
-    /// A statistic of the round trips that the peer printed.
-    pub(super) fn say_round_trip(
-        &mut self,
-        stream: usize,
-        statistic: Statistic,
-        time: Time,
-        printed: String,
-    ) {
-        self.say_time(
-            stream,
-            Figure::Of(Delay::RoundTrip, statistic),
-            time,
-            printed,
-        );
+    /// Adds what the peer printed of a stream.
+    pub(super) fn sum_up(&mut self, stream: usize, summary: PrintedSummary) {
+        let said = summary.figures.into_iter();
+        let said = said.map(|said| PrintedFigure { stream, ..said });
+        self.said.extend(said);
     }
 
     /// Calls the round trips that the peer printed for a stream what they are: without the server's time.

@@ -8,8 +8,8 @@
 //! of tcp, the kernel's smoothed round trip (`TCP_INFO`) at the end of each interval, where it sends.
 //! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
 
-use super::decimal::{LARGEST, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::decimal::{LARGEST, Number, Time};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
@@ -396,98 +396,67 @@ fn said(imported: &mut Imported, ended: &EndedStream, document: &Document, first
         return;
     };
     let stream = first + place;
-    imported.said.extend(said_counts(stream, part));
-    imported.said.extend(said_numbers(stream, part));
+    let mut said = PrintedSummary::default();
+    say_counts(part, &mut said);
+    say_numbers(part, &mut said);
     // What it adds up of round trips begins before those intervals end (iperf_api.c, `iperf_reset_stats`).
     if omitted(document) > 0.0 {
         imported.warn("iperf3's own figures of round trips are of the seconds that it left out (-O) as well: they are not shown");
     } else {
-        imported.said.extend(said_times(stream, part));
+        say_times(part, &mut said);
     }
+    imported.sum_up(stream, said);
 }
 
-fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
+fn say_counts(part: &Part, said: &mut PrintedSummary) {
     let lost = part.lost_packets.and_then(|lost| u64::try_from(lost).ok());
-    let counts = [
+    said.counts([
         (Figure::Bytes, "bytes", part.bytes),
         (Figure::Retransmits, "retransmits", part.retransmits),
         (Figure::Sent, "packets", part.packets),
         (Figure::Lost, "lost_packets", lost),
         (Figure::Reordered, "out_of_order", part.out_of_order),
-    ];
-    counts.into_iter().filter_map(move |(what, word, value)| {
-        let value = value?;
-        Some(PrintedFigure::count(
-            stream,
-            what,
-            value,
-            format!("{word} {value}"),
-        ))
-    })
+    ]);
 }
 
-fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
-    let numbers = [
-        (
-            Figure::LossShare,
-            "lost_percent",
-            part.lost_percent,
-            Unit::Share,
-            0.01,
-        ),
-        (
-            Figure::Throughput,
-            "bits_per_second",
-            part.bits_per_second,
-            Unit::BitsPerSecond,
-            1.0,
-        ),
-        (
-            Figure::Jitter,
-            "jitter_ms",
-            part.jitter_ms,
-            Unit::Nanoseconds,
-            MILLISECOND as f64,
-        ),
-    ];
-    let said = move |(what, word, value, unit, scale): (_, &str, Option<f64>, _, f64)| {
-        let printed = value?;
-        Some(PrintedFigure {
-            stream,
-            what,
-            value: printed * scale,
-            step: 1e-9,
-            unit,
-            printed: format!("{word} {printed}"),
-            ours: None,
-        })
+fn say_numbers(part: &Part, said: &mut PrintedSummary) {
+    let mut say = |what, (scale, unit): (f64, Unit), word, value: Option<f64>| {
+        if let Some(printed) = value {
+            let (value, step) = (printed * scale, 1e-9);
+            let printed = format!("{word} {printed}");
+            said.say(what, Number { value, step }, unit, printed);
+        }
     };
-    numbers.into_iter().filter_map(said)
+    let percent = (0.01, Unit::Share);
+    let rate = (1.0, Unit::BitsPerSecond);
+    let ms = (MILLISECOND as f64, Unit::Nanoseconds);
+    let bits = part.bits_per_second;
+    say(
+        Figure::LossShare,
+        percent,
+        "lost_percent",
+        part.lost_percent,
+    );
+    say(Figure::Throughput, rate, "bits_per_second", bits);
+    say(Figure::Jitter, ms, "jitter_ms", part.jitter_ms);
 }
 
-fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
+fn say_times(part: &Part, said: &mut PrintedSummary) {
     let times = [
         (Statistic::Min, "min_rtt", part.min_rtt),
         (Statistic::Mean, "mean_rtt", part.mean_rtt),
         (Statistic::Max, "max_rtt", part.max_rtt),
     ];
-    times
-        .into_iter()
-        .filter_map(move |(statistic, word, value)| {
-            // A test that receives has no round trips and prints 0.
-            let value = value.filter(|&value| value > 0)?;
+    for (statistic, word, value) in times {
+        // A test that receives has no round trips and prints 0.
+        if let Some(value) = value.filter(|&value| value > 0) {
             let time = Time {
                 nanos: i64::from(value) * MICROSECOND,
                 step: MICROSECOND,
             };
-            let what = Figure::Of(Delay::RoundTrip, statistic);
-            Some(PrintedFigure::time(
-                stream,
-                what,
-                time,
-                format!("{word} {value}"),
-            ))
-        })
+            said.round_trip(statistic, time, format!("{word} {value}"));
+        }
+    }
 }
 
 #[cfg(test)]

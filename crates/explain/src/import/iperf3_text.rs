@@ -17,8 +17,8 @@
 //! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others. A server
 //! gives the same number to the connection of each test.
 
-use super::decimal;
-use super::figure::{Figure, PrintedFigure};
+use super::decimal::{self, Number};
+use super::figure::{Figure, PrintedSummary};
 use super::text::{Strange, head, word_after};
 use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
@@ -241,55 +241,35 @@ impl Test {
     }
 
     fn said(&self, part: &Part<'_>, stream: usize, imported: &mut Imported) {
-        let mut say = |what, value, step, unit, printed| {
-            imported.said.push(PrintedFigure {
-                stream,
-                what,
-                value,
-                step,
-                unit,
-                printed,
-                ours: None,
-            });
-        };
+        let mut said = PrintedSummary::default();
         // Three digits that count.
-        say(
-            Figure::Bytes,
-            part.bytes,
-            part.bytes / 100.0,
-            Unit::Bytes,
-            format!("{} bytes", part.bytes),
-        );
-        let rate = format!("{} bits/sec", part.rate);
-        say(
-            Figure::Throughput,
-            part.rate,
-            part.rate / 100.0,
-            Unit::BitsPerSecond,
-            rate,
-        );
+        let three_digits = |value: f64| Number {
+            value,
+            step: value / 100.0,
+        };
+        let (bytes, rate) = (three_digits(part.bytes), three_digits(part.rate));
+        let printed = format!("{} bytes", part.bytes);
+        said.say(Figure::Bytes, bytes, Unit::Bytes, printed);
+        let printed = format!("{} bits/sec", part.rate);
+        said.say(Figure::Throughput, rate, Unit::BitsPerSecond, printed);
         match part.rest.as_slice() {
             [jitter, "ms", counts, ..] if self.udp => {
                 if let Some(jitter) = decimal::time(jitter, MILLISECOND) {
                     let printed = format!("jitter {} ns", jitter.nanos);
-                    imported.say_time(stream, Figure::Jitter, jitter, printed);
+                    said.time(Figure::Jitter, jitter, printed);
                 }
                 let (lost, sent) = counts.split_once('/').unwrap_or_default();
                 for (what, value) in [(Figure::Lost, lost), (Figure::Sent, sent)] {
-                    if let Ok(value) = value.parse() {
-                        let printed = (*counts).to_owned();
-                        imported.say_count(stream, what, value, printed);
-                    }
+                    said.count(what, value.parse::<u64>().ok(), (*counts).to_owned());
                 }
             }
             [again, "sender"] => {
-                if let Ok(value) = again.parse() {
-                    let printed = format!("Retr {again}");
-                    imported.say_count(stream, Figure::Retransmits, value, printed);
-                }
+                let value = again.parse::<u64>().ok();
+                said.count(Figure::Retransmits, value, format!("Retr {again}"));
             }
             _ => {}
         }
+        imported.sum_up(stream, said);
     }
 }
 

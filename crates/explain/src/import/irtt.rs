@@ -6,8 +6,8 @@
 //! as far behind `t_send` as irtt's own send delay says, so that its one-way delays come out of the
 //! record as irtt printed them. Nobody knows how far the two clocks are apart.
 
-use super::decimal::{LARGEST, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::decimal::{LARGEST, Number, Time};
+use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::{
     Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json, order,
 };
@@ -15,6 +15,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::headers;
 use delaylab_model::method::Method;
+use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::units::format_duration;
@@ -249,25 +250,20 @@ fn said(imported: &mut Imported, stats: &Stats) {
         0 => "packets_received",
         _ => "packets_received less duplicates",
     };
-    let counts = [
-        (Figure::Sent, "packets_sent", stats.packets_sent),
-        (Figure::Received, word, received),
-        (Figure::Copies, "duplicates", stats.duplicates),
-    ];
-    for (what, word, value) in counts {
-        imported.say_count(0, what, value, format!("{word} {value}"));
-    }
-    imported.said.push(PrintedFigure {
-        stream: 0,
-        what: Figure::LossShare,
+    let mut said = PrintedSummary::default();
+    said.counts([
+        (Figure::Sent, "packets_sent", Some(stats.packets_sent)),
+        (Figure::Received, word, Some(received)),
+        (Figure::Copies, "duplicates", Some(stats.duplicates)),
+    ]);
+    let loss = Number {
         value: stats.packet_loss_percent / 100.0,
         step: 1e-9,
-        unit: delaylab_model::plan::Unit::Share,
-        printed: format!("packet_loss_percent {}", stats.packet_loss_percent),
-        ours: None,
-    });
+    };
+    let printed = format!("packet_loss_percent {}", stats.packet_loss_percent);
+    said.say(Figure::LossShare, loss, Unit::Share, printed);
     let mut time = |what, word: String, nanos| {
-        imported.say_time(0, what, Time { nanos, step: 1 }, format!("{word} {nanos}"));
+        said.time(what, Time { nanos, step: 1 }, format!("{word} {nanos}"));
     };
     time(Figure::Duration, "duration".to_owned(), stats.duration);
     let spreads = [
@@ -302,6 +298,7 @@ fn said(imported: &mut Imported, stats: &Stats) {
             }
         }
     }
+    imported.sum_up(0, said);
 }
 
 #[cfg(test)]

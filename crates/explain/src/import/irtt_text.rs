@@ -14,7 +14,7 @@
 
 use super::by_line::by_call;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Statistic};
+use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -216,24 +216,26 @@ impl Heard {
             ..Frame::of_target(self.target, Method::Udp)
         };
         let stream = packets.add(frame, imported);
-        if let Some((sent, received)) = counts {
-            for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
-                imported.say_count(stream, what, value, format!("packets {what} {value}"));
-            }
-        }
-        if self.copies > 0 {
-            let printed = format!("DUPLICATES: {}", self.copies);
-            imported.say_count(stream, Figure::Copies, self.copies, printed);
-        }
+        let (copies, received) = (self.copies, counts.map(|(_, received)| received));
+        let mut said = PrintedSummary::default();
+        said.counts([
+            (Figure::Sent, "packets sent", sent),
+            (Figure::Received, "packets received", received),
+            (
+                Figure::Copies,
+                "DUPLICATES:",
+                Some(copies).filter(|&copies| copies > 0),
+            ),
+        ]);
         if let Some(loss) = self.loss {
-            let printed = format!("{}% loss", loss.value);
-            imported.say_percent(stream, Figure::LossShare, loss, printed);
+            said.percent(Figure::LossShare, loss, format!("{}% loss", loss.value));
         }
         let mut is_stamped = false;
         for (what, time, printed) in self.spreads {
             is_stamped |= matches!(what, Figure::Of(Delay::Server, _));
-            imported.say_time(stream, what, time, printed);
+            said.time(what, time, printed);
         }
+        imported.sum_up(stream, said);
         if is_stamped {
             imported.say_without_server(stream);
             imported.round_trip = Some("without the server's time");

@@ -14,7 +14,7 @@
 
 use super::by_line::by_line;
 use super::decimal::Time;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -158,45 +158,23 @@ impl Call {
             ..Frame::of_target(self.target, Method::Icmp)
         };
         let stream = self.packets.add(frame, imported);
+        let mut said = PrintedSummary::default();
         for (key, value) in self.summary {
             let printed = format!("{key}={value}");
-            let count = |what| {
-                Some(PrintedFigure::count(
-                    stream,
-                    what,
-                    leading_number(&value)?,
-                    printed.clone(),
-                ))
-            };
-            let time = |statistic| {
-                let what = Figure::Of(Delay::RoundTrip, statistic);
-                Some(PrintedFigure::time(
-                    stream,
-                    what,
-                    duration(&value)?,
-                    printed.clone(),
-                ))
-            };
-            let share = || {
-                let number = decimal::number(value.trim_end_matches('%'))?;
-                Some(PrintedFigure::percent(
-                    stream,
-                    Figure::LossShare,
-                    number,
-                    printed.clone(),
-                ))
-            };
-            let said = match key.as_str() {
-                "sent" => count(Figure::Sent),
-                "received" => count(Figure::Received),
-                "packet-loss" => share(),
-                "min-rtt" => time(Statistic::Min),
-                "avg-rtt" => time(Statistic::Mean),
-                "max-rtt" => time(Statistic::Max),
-                _ => None,
-            };
-            imported.said.extend(said);
+            match key.as_str() {
+                "sent" => said.count(Figure::Sent, leading_number(&value), printed),
+                "received" => said.count(Figure::Received, leading_number(&value), printed),
+                "packet-loss" => {
+                    let share = decimal::number(value.trim_end_matches('%'));
+                    said.percent(Figure::LossShare, share, printed);
+                }
+                "min-rtt" => said.round_trip(Statistic::Min, duration(&value), printed),
+                "avg-rtt" => said.round_trip(Statistic::Mean, duration(&value), printed),
+                "max-rtt" => said.round_trip(Statistic::Max, duration(&value), printed),
+                _ => {}
+            }
         }
+        imported.sum_up(stream, said);
     }
 }
 

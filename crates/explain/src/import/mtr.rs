@@ -5,7 +5,7 @@
 
 use super::by_line;
 use super::decimal;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, PrintedSummary, Statistic};
 use super::{Format, Hop, Imported, ImportedStream, Input, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -88,17 +88,15 @@ pub fn say(imported: &mut Imported, column: &str, value: &str) {
     };
     let Some(what) = figure(column) else { return };
     let printed = format!("{column} {value}");
-    let said = match what {
-        Figure::LossShare => decimal::number(value.trim_end_matches('%'))
-            .map(|share| PrintedFigure::percent(stream, what, share, printed)),
-        Figure::Of(..) => decimal::time(value, MILLISECOND)
-            .map(|time| PrintedFigure::time(stream, what, time, printed)),
-        _ => value
-            .parse()
-            .ok()
-            .map(|count| PrintedFigure::count(stream, what, count, printed)),
-    };
-    imported.said.extend(said);
+    let mut said = PrintedSummary::default();
+    match what {
+        Figure::LossShare => {
+            said.percent(what, decimal::number(value.trim_end_matches('%')), printed);
+        }
+        Figure::Of(..) => said.time(what, decimal::time(value, MILLISECOND), printed),
+        _ => said.count(what, value.parse::<u64>().ok(), printed),
+    }
+    imported.sum_up(stream, said);
 }
 
 /// The report as it is read whole. Of a hop that never answered mtr prints delays of 0, which none was.

@@ -19,7 +19,7 @@
 
 use super::by_line::by_call;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, date};
@@ -128,7 +128,7 @@ struct Call {
     sent: Vec<Time>,
     /// Round trips of errors and the like count in what nping says.
     errors: u64,
-    said: Vec<PrintedFigure>,
+    said: PrintedSummary,
 }
 
 impl Call {
@@ -160,16 +160,11 @@ impl Call {
             .or_else(|| line.strip_prefix("TCP connection attempts: "))
         {
             let behind = |word| after(rest, word).and_then(leading_number);
-            let counts = [
+            self.said.counts([
                 (Figure::Sent, "sent", leading_number(rest)),
                 (Figure::Received, "Rcvd", behind("Rcvd: ")),
                 (Figure::Lost, "Lost", behind("Lost: ")),
-            ];
-            for (what, word, count) in counts {
-                let said = count
-                    .map(|count| PrintedFigure::count(0, what, count, format!("{word} {count}")));
-                self.said.extend(said);
-            }
+            ]);
             return true;
         }
         line.trim().is_empty()
@@ -241,19 +236,17 @@ impl Call {
                 _ => Statistic::Mean,
             };
             let time = decimal::time(value.trim_end_matches("ms"), MILLISECOND);
-            let what = Figure::Of(Delay::RoundTrip, statistic);
-            let said = time.map(|time| PrintedFigure::time(0, what, time, part.to_owned()));
-            self.said.extend(said);
+            self.said.round_trip(statistic, time, part.to_owned());
         }
     }
 
     /// Did neither the head of a call nor anything that it prints come?
     fn is_empty(&self) -> bool {
         let has_begun = self.version.is_some();
-        !has_begun && self.packets.is_empty() && self.said.is_empty()
+        !has_begun && self.packets.is_empty() && self.said.figures.is_empty()
     }
 
-    fn finish(self, imported: &mut Imported) {
+    fn finish(mut self, imported: &mut Imported) {
         if self.is_empty() {
             return;
         }
@@ -274,26 +267,21 @@ impl Call {
             realtime_offset: began,
         };
         if self.errors == 0 {
-            leave_out_late(&mut stream, &self.said, imported);
+            leave_out_late(&mut stream, &self.said.figures, imported);
         }
         imported.streams.push(stream);
         imported.warn("nping prints times to 0.1 ms, and its start to the minute");
-        if self.said.is_empty() {
+        if self.said.figures.is_empty() {
             imported.warn("nping's summary is missing: the file ends before nping did");
         }
         // Its times are of errors that came back, too, and its counts also of copies.
         let (counts_errors, counts_copies) = (self.errors > 0, copies > 0);
-        let said = self.said.into_iter();
-        let kept = said.filter(|said| match said.what {
+        self.said.figures.retain(|said| match said.what {
             Figure::Sent => true,
             Figure::Received | Figure::Lost => !counts_errors && !counts_copies,
             _ => !counts_errors,
         });
-        let kept = kept.map(|said| PrintedFigure {
-            stream: place,
-            ..said
-        });
-        imported.said.extend(kept);
+        imported.sum_up(place, self.said);
     }
 }
 

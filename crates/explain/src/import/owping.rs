@@ -22,7 +22,7 @@
 
 use super::by_line::by_turns;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
@@ -125,7 +125,7 @@ struct Session {
     /// The number of the first packet that has a time of day, and that time.
     dated: Option<(u64, Nanos)>,
     first: Option<Nanos>,
-    said: Vec<PrintedFigure>,
+    said: PrintedSummary,
     counts: Option<(u64, u64)>,
 }
 
@@ -241,11 +241,8 @@ impl Session {
             return false;
         };
         self.counts = Some((sent, lost));
-        for (what, word, value) in [(Figure::Sent, "sent", sent), (Figure::Lost, "lost", lost)] {
-            let printed = format!("{value} {word}");
-            self.said
-                .push(PrintedFigure::count(0, what, value, printed));
-        }
+        self.said.count(Figure::Sent, sent, format!("{sent} sent"));
+        self.said.count(Figure::Lost, lost, format!("{lost} lost"));
         true
     }
 
@@ -271,15 +268,13 @@ impl Session {
                 time.step = time.step.max(MILLISECOND / 10);
             }
             let figure = Figure::Of(delay, statistic);
-            let printed = format!("{what} {value}");
-            self.said
-                .push(PrintedFigure::time(0, figure, time, printed));
+            self.said.time(figure, time, format!("{what} {value}"));
         }
         true
     }
 
     fn finish(self, imported: &mut Imported) {
-        if self.heading.is_none() && self.packets.is_empty() && self.said.is_empty() {
+        if self.heading.is_none() && self.packets.is_empty() && self.said.figures.is_empty() {
             return;
         }
         let stream = imported.streams.len();
@@ -316,9 +311,7 @@ impl Session {
             let before = imported.began.unwrap_or(first);
             imported.began = Some(before.min(first));
         }
-        let said = self.said.into_iter();
-        let said = said.map(|said| PrintedFigure { stream, ..said });
-        imported.said.extend(said);
+        imported.sum_up(stream, self.said);
     }
 }
 

@@ -19,7 +19,7 @@
 
 use super::by_line::by_call;
 use super::decimal::{self, Time};
-use super::figure::{Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -293,14 +293,14 @@ impl Run {
             ));
         }
         imported.streams.push(packets);
-        totals_said(imported, stream, &totals);
+        let mut said = totals.summary();
         for (word, statistic, mut time) in self.times {
             if self.whole_milliseconds {
                 time.step = time.step.max(MILLISECOND);
             }
-            let printed = format!("{word} {} ms", milliseconds(time));
-            imported.say_round_trip(stream, statistic, time, printed);
+            said.round_trip(statistic, time, format!("{word} {} ms", milliseconds(time)));
         }
+        imported.sum_up(stream, said);
     }
 
     /// Answers that its summary counts.
@@ -365,26 +365,6 @@ fn times_by_place(line: &str) -> Option<Vec<(&'static str, Statistic, Time)>> {
     each.collect()
 }
 
-fn totals_said(imported: &mut Imported, stream: usize, totals: &Totals) {
-    let mut say = |said| imported.said.push(said);
-    for (what, value, printed) in &totals.said {
-        say(PrintedFigure::count(stream, *what, *value, printed.clone()));
-    }
-    if let Some(loss) = totals.loss {
-        let printed = format!("{}% packet loss", loss.value);
-        say(PrintedFigure::percent(
-            stream,
-            Figure::LossShare,
-            loss,
-            printed,
-        ));
-    }
-    if let Some(took) = totals.took {
-        let printed = format!("time {} ms", milliseconds(took));
-        say(PrintedFigure::time(stream, Figure::Duration, took, printed));
-    }
-}
-
 /// As ping prints it.
 fn milliseconds(time: Time) -> String {
     let digits = if time.step >= MILLISECOND { 0 } else { 3 };
@@ -445,6 +425,22 @@ impl Totals {
             loss: decimal::number(&loss.replace(',', ".")),
             took,
         })
+    }
+
+    fn summary(self) -> PrintedSummary {
+        let mut summary = PrintedSummary::default();
+        for (what, value, printed) in self.said {
+            summary.count(what, value, printed);
+        }
+        if let Some(loss) = self.loss {
+            let printed = format!("{}% packet loss", loss.value);
+            summary.percent(Figure::LossShare, loss, printed);
+        }
+        if let Some(took) = self.took {
+            let printed = format!("time {} ms", milliseconds(took));
+            summary.time(Figure::Duration, took, printed);
+        }
+        summary
     }
 
     /// Replies that came with a bad checksum are replies here, and its share of lost packets has them in it.

@@ -13,7 +13,7 @@
 //! has a histogram in ms: each of its values becomes as many records, of whose order nothing is known.
 
 use super::decimal::{self, Time};
-use super::figure::{Figure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, date, json, owping};
 use delaylab_model::method::Method;
@@ -142,36 +142,28 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
     };
     let stream = packets.add(frame, imported);
     imported.warn("pScheduler's round trips have no times of day: absolute times are made up from sequence numbers, a second apart");
-    counts(
-        result,
-        stream,
-        imported,
-        &[
-            (Figure::Sent, "sent"),
-            (Figure::Received, "received"),
-            (Figure::Lost, "lost"),
-        ],
-    );
+    let keys = [
+        (Figure::Sent, "sent"),
+        (Figure::Received, "received"),
+        (Figure::Lost, "lost"),
+    ];
+    let mut said = counts(result, keys);
     let times = [
         ("min", Statistic::Min),
         ("mean", Statistic::Mean),
         ("max", Statistic::Max),
     ];
     for (key, statistic) in times {
-        if let Some(time) = duration(result, key) {
-            let printed = format!("{key} {}", json::text(result, key).unwrap_or_default());
-            imported.say_round_trip(stream, statistic, time, printed);
-        }
+        let printed = format!("{key} {}", json::text(result, key).unwrap_or_default());
+        said.round_trip(statistic, duration(result, key), printed);
     }
+    imported.sum_up(stream, said);
 }
 
-fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figure, &str)]) {
-    for &(what, key) in keys {
-        if let Some(value) = json::whole_number(result, key) {
-            let printed = format!("{key} {value}");
-            imported.say_count(stream, what, value, printed);
-        }
-    }
+fn counts(result: &Value, keys: [(Figure, &str); 3]) -> PrintedSummary {
+    let mut said = PrintedSummary::default();
+    said.counts(keys.map(|(what, key)| (what, key, json::whole_number(result, key))));
+    said
 }
 
 /// A hop is a stream of one packet; what did not answer is an empty one.
@@ -228,16 +220,12 @@ fn latency(result: &Value, target: &str, imported: &mut Imported) {
         ..Frame::of_target(target.to_owned(), Method::Frame)
     };
     let stream = packets.add(frame, imported);
-    counts(
-        result,
-        stream,
-        imported,
-        &[
-            (Figure::Sent, "packets-sent"),
-            (Figure::Received, "packets-received"),
-            (Figure::Lost, "packets-lost"),
-        ],
-    );
+    let keys = [
+        (Figure::Sent, "packets-sent"),
+        (Figure::Received, "packets-received"),
+        (Figure::Lost, "packets-lost"),
+    ];
+    imported.sum_up(stream, counts(result, keys));
 }
 
 fn one_way(packet: &Value, packets: &mut Packets) {

@@ -16,7 +16,7 @@
 
 use super::by_line::by_turns;
 use super::decimal::{self, LARGEST};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, order};
 use delaylab_model::headers;
@@ -81,7 +81,7 @@ struct Heard {
     has_parameters: bool,
     has_log: bool,
     log_ended: bool,
-    said: Vec<PrintedFigure>,
+    said: PrintedSummary,
 }
 
 impl Heard {
@@ -113,7 +113,7 @@ impl Heard {
                 (Figure::Received, "ReceivedMessages", received),
             ] {
                 if let Some(value) = value {
-                    self.count(what, value, format!("{word}={value}"));
+                    self.said.count(what, value, format!("{word}={value}"));
                 }
             }
         } else if let Some(rest) = after(text, "avg-latency=") {
@@ -172,7 +172,8 @@ impl Heard {
         ];
         for (what, word, rest) in counts {
             if let Some(value) = rest.and_then(leading_number) {
-                self.count(what, value, format!("{word} messages = {value}"));
+                let printed = format!("{word} messages = {value}");
+                self.said.count(what, value, printed);
             }
         }
     }
@@ -209,21 +210,16 @@ impl Heard {
         self.say(Statistic::Deviation, "std-dev", deviation);
     }
 
-    fn count(&mut self, what: Figure, value: u64, printed: String) {
-        self.said
-            .push(PrintedFigure::count(0, what, value, printed));
-    }
-
     fn say(&mut self, statistic: Statistic, word: &str, value: &str) {
         let delay = match self.full {
             true => Delay::RoundTrip,
             false => Delay::HalfRoundTrip,
         };
-        if let Some(time) = decimal::time(value, MICROSECOND) {
-            let what = Figure::Of(delay, statistic);
-            let printed = format!("{word} {value} usec");
-            self.said.push(PrintedFigure::time(0, what, time, printed));
-        }
+        let (time, printed) = (
+            decimal::time(value, MICROSECOND),
+            format!("{word} {value} usec"),
+        );
+        self.said.time(Figure::Of(delay, statistic), time, printed);
     }
 
     /// `0, 2.408151947, 2.408316343, 82.198`
@@ -249,9 +245,7 @@ impl Heard {
     fn finish(mut self, imported: &mut Imported) {
         self.rows.sort_unstable();
         let stream = imported.streams.len();
-        let said = std::mem::take(&mut self.said).into_iter();
-        let said = said.map(|said| PrintedFigure { stream, ..said });
-        imported.said.extend(said);
+        imported.sum_up(stream, std::mem::take(&mut self.said));
         imported.version = self.version.take().or(imported.version.take());
         let method = self.method.unwrap_or(Method::Udp);
         if self.has_log && !self.log_ended {

@@ -16,7 +16,7 @@
 
 use super::by_line::by_line;
 use super::decimal::{self, Time};
-use super::figure::Statistic;
+use super::figure::{PrintedSummary, Statistic};
 use super::packets::{Frame, Packets};
 use super::text::{after, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -251,13 +251,13 @@ impl Stretch {
             ("max", Statistic::Max),
             ("stddev", Statistic::Deviation),
         ];
-        for ((word, statistic), time) in statistics
-            .into_iter()
-            .zip(self.summary.into_iter().flatten())
-        {
+        let times = self.summary.into_iter().flatten();
+        let mut said = PrintedSummary::default();
+        for ((word, statistic), time) in statistics.into_iter().zip(times) {
             let printed = format!("{word} {:.3} ms", time.nanos as f64 / MILLISECOND as f64);
-            imported.say_round_trip(stream, statistic, time, printed);
+            said.round_trip(statistic, time, printed);
         }
+        imported.sum_up(stream, said);
     }
 }
 

@@ -23,7 +23,7 @@
 
 use super::by_line::by_call;
 use super::decimal::Time;
-use super::figure::{Figure, Statistic};
+use super::figure::{Figure, PrintedSummary, Statistic};
 use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
@@ -188,20 +188,16 @@ impl Call {
         };
         let (answered, _) = self.packets.answered();
         let stream = self.packets.add(frame, imported);
+        let mut said = PrintedSummary::default();
         if let Some([sent, received, lost]) = self.counts {
             let errors = match received == answered + self.refused {
                 true => self.refused,
                 false => 0,
             };
             let counts = [sent, received - errors, lost.saturating_add(errors)];
-            let said = [
-                (Figure::Sent, "sent"),
-                (Figure::Received, "received"),
-                (Figure::Lost, "lost"),
-            ];
-            for ((what, word), value) in said.into_iter().zip(counts) {
-                let printed = format!("{word} = {value}");
-                imported.say_count(stream, what, value, printed);
+            let figures = [Figure::Sent, Figure::Received, Figure::Lost];
+            for (what, value) in figures.into_iter().zip(counts) {
+                said.count(what, value, format!("{what} = {value}"));
             }
         }
         let statistics = [
@@ -211,10 +207,9 @@ impl Call {
         ];
         for ((word, statistic), value) in statistics.into_iter().zip(self.times) {
             let printed = format!("{word} = {value}ms");
-            if let Some(time) = milliseconds(value) {
-                imported.say_round_trip(stream, statistic, time, printed);
-            }
+            said.round_trip(statistic, milliseconds(value), printed);
         }
+        imported.sum_up(stream, said);
     }
 }
 
