@@ -14,6 +14,7 @@
 //! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |
 //! | [`icmp`] | what an ICMP error means |
+//! | [`interval`] | where a value is with some probability |
 //! | [`load`] | traffic beside the probes |
 //! | [`method`] | how a probe asks, and all that follows from that alone, in one table |
 //! | [`noise`] | what disturbed the measuring host |
@@ -52,6 +53,7 @@ pub mod headers;
 pub mod hop;
 pub mod host;
 pub mod icmp;
+pub mod interval;
 pub mod load;
 pub mod method;
 pub mod noise;

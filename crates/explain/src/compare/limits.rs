@@ -33,18 +33,24 @@ use delaylab_lab::finding::data::PROBE;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{FixedLevel, Part};
 use delaylab_lab::finding::{Data, Finding, Selection, judge};
+use delaylab_model::interval::Interval;
 use delaylab_model::units::format_share;
 use delaylab_model::words::{each_once, plural};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use silence::Silence;
+use std::collections::BTreeMap;
 
 /// Is it as it must not be?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Yes.
     Failed,
     /// No.
     Held,
     /// The data do not say.
+    #[serde(rename = "cannot_tell")]
     Undecided,
 }
 
@@ -57,49 +63,52 @@ impl Outcome {
             Outcome::Undecided => "undecided",
         }
     }
-
-    /// For programs.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Outcome::Failed => "failed",
-            Outcome::Held => "held",
-            Outcome::Undecided => "cannot_tell",
-        }
-    }
 }
 
-/// A limit, and what came of it under some levels.
-#[derive(Debug, Clone, PartialEq)]
+/// A condition and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Condition")]
 pub struct LimitResult {
-    /// As it would be written again.
+    /// What must not be.
+    #[serde(rename = "condition")]
     pub limit: String,
-    /// The levels that `for each` fixed.
+    /// The levels that its `for each` fixed.
+    #[serde(rename = "factors", serialize_with = "by_factor")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub levels: Vec<FixedLevel>,
-    /// The statistic in A and in B; `None` where there are too few values.
-    pub values: [Option<f64>; 2],
-    /// What the two count: `ns`, `1` for a share or a plain number.
+    /// `failed`, `held` (passed), `cannot_tell` (undecided).
+    #[schemars(with = "String")]
+    pub outcome: Outcome,
+    /// Of `a` and `b`: `ns`, `1` for a share or a plain number.
     pub unit: String,
-    /// What was held against the bound: B's value, its difference from A's, or that as a share of A's.
+    /// The statistic in A; null where there are too few values, or A does not matter.
+    pub a: Option<f64>,
+    /// The statistic in B.
+    pub b: Option<f64>,
+    /// What was held against the bound: B's own value, B − A, or (B − A)/A.
     pub value: Option<f64>,
-    /// Lower end of its interval at 95 %; `None` where there is none, or nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
+    /// The interval of that; null where there is none.
+    pub interval: Option<Interval>,
     /// The bound.
     pub bound: f64,
-    /// Is it as it must not be?
-    pub outcome: Outcome,
     /// In a sentence.
     pub reason: String,
     /// Which streams of packets of A and of B it is judged on; none where it is of series.
+    #[serde(skip)]
     pub streams: [Vec<usize>; 2],
+}
+
+fn by_factor<S: Serializer>(levels: &[FixedLevel], serializer: S) -> Result<S::Ok, S::Error> {
+    let levels = levels.iter();
+    let by_factor: BTreeMap<_, _> = levels.map(|it| (&it.factor, &it.level)).collect();
+    by_factor.serialize(serializer)
 }
 
 impl LimitResult {
     /// Is it undecided because nothing is a share of A's 0?
     fn is_share_of_nothing(&self) -> bool {
         let is_undecided = self.outcome == Outcome::Undecided && self.value.is_none();
-        let is_of_a = self.values[0] == Some(0.0) && self.values[1].is_some();
+        let is_of_a = self.a == Some(0.0) && self.b.is_some();
         is_undecided && is_of_a
     }
 
@@ -115,7 +124,7 @@ impl LimitResult {
     /// Because B's losses are those of an outage, whatever an interval says.
     fn fail_by_outage(&mut self, outage: &str) {
         self.outcome = Outcome::Failed;
-        let [a, b] = self.values.map(|value| value.map(format_share));
+        let [a, b] = [self.a, self.b].map(|value| value.map(format_share));
         let of_a = a.map_or_else(String::new, |a| format!(", {a} in A"));
         self.reason = format!("{} in B{of_a}: {outage}", b.unwrap_or_default());
     }

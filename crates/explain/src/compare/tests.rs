@@ -564,10 +564,8 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     assert_eq!((whole.pairs, whole.differ), (4, 4));
     // 0.2 of both ways; the residence and the host are as they were.
     let median = whole.shifts[2].relative.unwrap();
-    assert!(
-        median.low < 0.19 && 0.17 < median.high && median.low > 0.15,
-        "{median:?}"
-    );
+    let [low, high] = [median.interval.low, median.interval.high].map(Option::unwrap);
+    assert!(low < 0.19 && 0.17 < high && low > 0.15, "{median:?}");
     assert!(
         whole
             .text
@@ -767,7 +765,10 @@ fn a_combination_that_lost_everything_comes_first_and_fails() {
     let (a, b) = (slowest_last(0.0), slowest_last(1.1));
     let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
     let whole = found.whole.unwrap();
-    assert_eq!((whole.silent, whole.differ), ([0, 1], 1));
+    assert_eq!(
+        (whole.never_answered_a, whole.never_answered_b, whole.differ),
+        (0, 1, 1)
+    );
     let text = &whole.text;
     assert!(
         text.starts_with("B is never answered in 1 of 4 pairs, where A is (wait 4ms)"),
@@ -912,15 +913,14 @@ fn limits_of_every_form() {
     let constant = &limits(&a, &b, "sd(reflector) > +10%")[0];
     assert_eq!((constant.outcome, constant.value), (Held, Some(0.0)));
     let found = &limits(&a, &b, "p50(response) > +10%")[0];
+    let interval = found.interval.unwrap();
     assert!(found.reason.contains(" in A: +2"), "{}", found.reason);
     assert!(
         found.reason.contains(" at 95 % from +2"),
         "{}",
         found.reason
     );
-    assert!(
-        found.low.unwrap() < found.value.unwrap() && found.value.unwrap() < found.high.unwrap()
-    );
+    assert!(interval.low < found.value && found.value < interval.high);
 }
 
 /// Nothing is a share of 0, and whatever is more than it is beyond any.
@@ -963,8 +963,8 @@ fn limits_have_the_intervals_of_the_table() {
     let found = compared_in(Measure::Response, &a, &b);
     let ends = |bounds: &Bounds| (Some(bounds.low), Some(bounds.high));
     let held = |text: &str| {
-        let held = limits(&a, &b, text).remove(0);
-        (held.low, held.high)
+        let interval = limits(&a, &b, text).remove(0).interval.unwrap();
+        (interval.low, interval.high)
     };
     for (name, functional) in [
         ("mean", Functional::Mean),
@@ -1036,7 +1036,7 @@ fn handshakes_beside_requests_are_in_no_verdict_and_in_no_condition_that_does_no
         [(3.0, 1), (30.0, 2)].map(|(think, seed)| with_handshakes(think, "handshake", seed));
     let failed = &limits(&a, &b, "p50(response) > +50%")[0];
     assert_eq!(failed.outcome, Outcome::Failed, "{}", failed.reason);
-    let [before, after] = failed.values.map(Option::unwrap);
+    let [before, after] = [failed.a, failed.b].map(Option::unwrap);
     assert!((after / before - 40.0 / 13.0).abs() < 0.1, "{failed:?}");
     assert!(!failed.reason.contains("pooled"), "{}", failed.reason);
     for named in [
@@ -1048,7 +1048,7 @@ fn handshakes_beside_requests_are_in_no_verdict_and_in_no_condition_that_does_no
         let found = limits(&a, &b, named).into_iter().find(of_handshakes);
         let found = found.unwrap();
         assert_ne!(found.outcome, Outcome::Failed, "{named}");
-        let [before, after] = found.values.map(Option::unwrap);
+        let [before, after] = [found.a, found.b].map(Option::unwrap);
         assert!((after / before - 1.0).abs() < 0.1, "{found:?}");
     }
     let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();

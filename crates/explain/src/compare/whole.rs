@@ -15,50 +15,63 @@ use super::unsure_loss::{WORTH_LOSS, unsure_loss};
 use super::verdict::Kind;
 use super::words::{change, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
+use delaylab_model::interval::Interval;
 use delaylab_model::plan::Factor;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::{a_few, capitalised};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
-/// All pairs together.
-#[derive(Debug, Clone, PartialEq)]
+/// All pairs together; each weighs the same.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Together")]
 pub struct Whole {
     /// How many pairs.
     pub pairs: usize,
     /// How many of them differ.
     pub differ: usize,
     /// How many are undecided.
-    pub unknown: usize,
-    /// In how many only B was ever answered, and only A.
-    pub silent: [usize; 2],
-    /// Mean, p5, p50, p90, p99 and p99.9 of the headline.
+    #[serde(rename = "cannot_tell")]
+    pub undecided: usize,
+    /// In how many packets of A alone were ever answered.
+    pub never_answered_b: usize,
+    /// In how many packets of B alone were ever answered.
+    pub never_answered_a: usize,
+    /// Of the headline.
     pub shifts: Vec<MeanShift>,
     /// In a sentence.
+    #[serde(rename = "verdict")]
     pub text: String,
 }
 
 /// The shift of a statistic over pairs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Average")]
 pub struct MeanShift {
-    /// Which statistic.
+    /// `mean`, `p5`, `p50`, `p90`, `p99`, `p99.9`.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub statistic: Functional,
-    /// Mean of B − A; `None` unless every pair has an interval of it.
-    pub absolute: Option<Estimate>,
+    /// Mean of B − A, in the headline's unit; null unless every pair has an interval of it.
+    pub difference: Option<Averaged>,
     /// Geometric mean of B/A, less 1.
-    pub relative: Option<Estimate>,
+    pub relative: Option<Averaged>,
 }
 
-/// A value and its interval at 95 %.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+fn by_name<S: Serializer>(statistic: &Functional, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&statistic_name(*statistic))
+}
+
+/// An average over pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Averaged {
     /// The value.
     pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Over so many pairs: all of them.
+    /// Its interval.
+    pub interval: Interval,
+    /// Over so many pairs.
     pub pairs: usize,
 }
 
@@ -77,14 +90,16 @@ impl Whole {
                 .filter(|pair| pair.verdict.kind == kind)
                 .count()
         };
+        let silent = |side| {
+            let silent = pairs.iter().filter(|pair| pair.silent == Some(side));
+            silent.count()
+        };
         let mut whole = Self {
             pairs: pairs.len(),
             differ: count(Kind::Differs),
-            unknown: count(Kind::Undecided),
-            silent: [Silent::A, Silent::B].map(|side| {
-                let silent = pairs.iter().filter(|pair| pair.silent == Some(side));
-                silent.count()
-            }),
+            undecided: count(Kind::Undecided),
+            never_answered_b: silent(Silent::B),
+            never_answered_a: silent(Silent::A),
             shifts,
             text: String::new(),
         };
@@ -317,7 +332,7 @@ impl<'a> Words<'a> {
     /// Nothing is told to differ.
     fn nothing(&self, whole: &Whole) -> String {
         let name = name(self.headline);
-        match whole.unknown {
+        match whole.undecided {
             all if all == whole.pairs => format!("Undecided whether {name} or loss differs."),
             0 => format!("No difference in {name} or loss is seen in any pair."),
             _ => format!("No difference in {name} or loss is seen in any pair that is decided."),
@@ -325,7 +340,7 @@ impl<'a> Words<'a> {
     }
 
     fn count(&self, whole: &Whole) -> String {
-        let unknown = match whole.unknown {
+        let unknown = match whole.undecided {
             0 => String::new(),
             1 => ", 1 is undecided".to_owned(),
             some => format!(", {some} are undecided"),
@@ -414,7 +429,7 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
         let told: Vec<_> = told.collect();
         (told.len() == pairs.len()).then(|| mean(&told)).flatten()
     };
-    let absolute = each(&|shift| {
+    let difference = each(&|shift| {
         let bounds = shift.absolute.as_ref().ok()?;
         Some([shift.difference()?, bounds.low, bounds.high])
     });
@@ -423,21 +438,20 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
         let [value, low, high] = [shift.difference()? / shift.a?, bounds.low, bounds.high];
         Some([value, low, high].map(f64::ln_1p))
     });
-    let relative = relative.map(|logarithm| Estimate {
+    let relative = relative.map(|logarithm| Averaged {
         value: logarithm.value.exp_m1(),
-        low: logarithm.low.exp_m1(),
-        high: logarithm.high.exp_m1(),
+        interval: logarithm.interval.map(f64::exp_m1),
         ..logarithm
     });
     MeanShift {
         statistic,
-        absolute,
+        difference,
         relative,
     }
 }
 
 /// `None` without any.
-fn mean(told: &[PairShift<'_>]) -> Option<Estimate> {
+fn mean(told: &[PairShift<'_>]) -> Option<Averaged> {
     let count = told.len() as f64;
     let value = told.iter().map(|told| told.value).sum::<f64>() / count;
     let reach = |end: fn(&PairShift<'_>) -> f64| {
@@ -445,10 +459,13 @@ fn mean(told: &[PairShift<'_>]) -> Option<Estimate> {
         let squares = beside.map(|probes| probes.iter().map(end).sum::<f64>().powi(2));
         squares.sum::<f64>().sqrt() / count
     };
-    (!told.is_empty()).then(|| Estimate {
+    let (low, high) = (
+        value - reach(|told| told.down),
+        value + reach(|told| told.up),
+    );
+    (!told.is_empty()).then(|| Averaged {
         value,
-        low: value - reach(|told| told.down),
-        high: value + reach(|told| told.up),
+        interval: Interval::new(low, high),
         pairs: told.len(),
     })
 }

@@ -176,35 +176,6 @@ macro_rules! reasons_of {
 }
 pub(crate) use reasons_of;
 
-/// Two ends, between which the value is with some probability.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Interval {
-    /// Lower end; null where nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end; null where nothing bounds it.
-    pub high: Option<f64>,
-    /// With this probability, 0 to 1.
-    pub level: f64,
-}
-
-impl Interval {
-    /// At 95 %, as all intervals here are.
-    pub fn new(low: f64, high: f64) -> Self {
-        let finite = |end: f64| end.is_finite().then_some(end);
-        Self {
-            low: finite(low),
-            high: finite(high),
-            level: 0.95,
-        }
-    }
-
-    /// Between these, where they are known.
-    pub fn between(ends: Option<(f64, f64)>) -> Self {
-        let (low, high) = ends.unwrap_or((f64::NAN, f64::NAN));
-        Self::new(low, high)
-    }
-}
-
 /// Times in documents are whole nanoseconds.
 pub(crate) fn whole(value: f64) -> i64 {
     value.round() as i64

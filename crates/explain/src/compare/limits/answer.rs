@@ -7,6 +7,7 @@ use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
+use delaylab_model::interval::Interval;
 use delaylab_model::units::{format_share, format_signed_share, sign};
 use delaylab_stats::comparison::Bounds;
 
@@ -71,13 +72,13 @@ impl Question<'_> {
         Ok(LimitResult {
             limit: self.limit.to_string(),
             levels: part.levels,
-            values,
-            unit,
-            value: estimate.map(|estimate| estimate.value),
-            low: estimate.and_then(|estimate| finite(estimate.low)),
-            high: estimate.and_then(|estimate| finite(estimate.high)),
-            bound: self.limit.bound.number().value,
             outcome,
+            unit,
+            a: values[0],
+            b: values[1],
+            value: estimate.map(|estimate| estimate.value),
+            interval: estimate.and_then(|it| Interval::bounded(it.low, it.high)),
+            bound: self.limit.bound.number().value,
             reason,
             streams: Default::default(),
         })
@@ -134,7 +135,7 @@ impl Question<'_> {
 
     /// Is the value itself beyond the bound, whatever its interval?
     pub(super) fn is_beyond(&self, held: &LimitResult) -> bool {
-        self.value(held.values).is_some_and(|value| {
+        self.value([held.a, held.b]).is_some_and(|value| {
             self.limit
                 .beyond
                 .holds(value, self.limit.bound.number().value)
@@ -290,9 +291,4 @@ fn of_two_runs(reason: &str) -> String {
             .replace(&format!(" and {factor}"), &format!(" in {run}"));
     }
     text
-}
-
-/// JSON knows no other numbers.
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
 }
