@@ -30,16 +30,10 @@ pub enum WorldName {
 }
 
 impl WorldName {
-    /// Every world.
-    pub const ALL: [WorldName; 3] = [WorldName::Live, WorldName::Testbed, WorldName::Sim];
-
-    /// The name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WorldName::Live => "live",
-            WorldName::Testbed => "testbed",
-            WorldName::Sim => "sim",
-        }
+    crate::named! {
+        Live "live";
+        Testbed "testbed";
+        Sim "sim";
     }
 
     /// The world of this name.
@@ -426,30 +420,16 @@ pub enum Draw {
 }
 
 impl Draw {
-    /// Every one.
-    pub const ALL: [Draw; 8] = [
-        Draw::Table,
-        Draw::Distribution,
-        Draw::ByProbe,
-        Draw::DelayAgainstSize,
-        Draw::RegressionResiduals,
-        Draw::Anatomy,
-        Draw::Series,
-        Draw::TimeSeries,
-    ];
-
-    /// The figure's name in files, also in those of `report --svg`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Draw::Table => "table",
-            Draw::Distribution => "distribution",
-            Draw::ByProbe => "by_probe",
-            Draw::DelayAgainstSize => "delay_against_size",
-            Draw::RegressionResiduals => "regression_residuals",
-            Draw::Anatomy => "anatomy",
-            Draw::Series => "series",
-            Draw::TimeSeries => "time_series",
-        }
+    // Also in the names of files of `report --svg`.
+    crate::named! {
+        Table "table";
+        Distribution "distribution";
+        ByProbe "by_probe";
+        DelayAgainstSize "delay_against_size";
+        RegressionResiduals "regression_residuals";
+        Anatomy "anatomy";
+        Series "series";
+        TimeSeries "time_series";
     }
 }
 

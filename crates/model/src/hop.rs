@@ -30,15 +30,9 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both.
-    pub const ALL: [Direction; 2] = [Direction::Forward, Direction::Return];
-
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Direction::Forward => "forward",
-            Direction::Return => "return",
-        }
+    crate::named! {
+        Forward "forward";
+        Return "return";
     }
 }
 

@@ -28,30 +28,15 @@ pub enum IcmpReason {
 }
 
 impl IcmpReason {
-    /// Every reason.
-    pub const ALL: [IcmpReason; 8] = [
-        IcmpReason::TtlExceeded,
-        IcmpReason::NoRoute,
-        IcmpReason::HostUnreachable,
-        IcmpReason::PortUnreachable,
-        IcmpReason::ProtocolUnreachable,
-        IcmpReason::Prohibited,
-        IcmpReason::TooBig,
-        IcmpReason::Other,
-    ];
-
-    /// The name in files and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            IcmpReason::TtlExceeded => "ttl_exceeded",
-            IcmpReason::NoRoute => "no_route",
-            IcmpReason::HostUnreachable => "host_unreachable",
-            IcmpReason::PortUnreachable => "port_unreachable",
-            IcmpReason::ProtocolUnreachable => "protocol_unreachable",
-            IcmpReason::Prohibited => "prohibited",
-            IcmpReason::TooBig => "too_big",
-            IcmpReason::Other => "other",
-        }
+    crate::named! {
+        TtlExceeded "ttl_exceeded";
+        NoRoute "no_route";
+        HostUnreachable "host_unreachable";
+        PortUnreachable "port_unreachable";
+        ProtocolUnreachable "protocol_unreachable";
+        Prohibited "prohibited";
+        TooBig "too_big";
+        Other "other";
     }
 
     /// What a person reads.

@@ -17,6 +17,7 @@
 //! | [`interval`] | where a value is with some probability |
 //! | [`load`] | traffic beside the probes |
 //! | [`method`] | how a probe asks, and all that follows from that alone, in one table |
+//! | `named.rs` | the macro [`named!`], for enums whose variants have names |
 //! | [`noise`] | what disturbed the measuring host |
 //! | [`path`] | what is between the ends |
 //! | [`plan`] | which trials a run consists of, and the trait that says which come next |
@@ -56,6 +57,7 @@ pub mod icmp;
 pub mod interval;
 pub mod load;
 pub mod method;
+mod named;
 pub mod noise;
 pub mod path;
 pub mod plan;

@@ -39,26 +39,13 @@ pub enum NoiseKind {
 }
 
 impl NoiseKind {
-    /// Every kind.
-    pub const ALL: [NoiseKind; 6] = [
-        NoiseKind::SentinelGap,
-        NoiseKind::Scheduled,
-        NoiseKind::Interrupt,
-        NoiseKind::Softirq,
-        NoiseKind::SlowClockRead,
-        NoiseKind::Stopped,
-    ];
-
-    /// The name in files and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            NoiseKind::SentinelGap => "sentinel_gap",
-            NoiseKind::Scheduled => "scheduled",
-            NoiseKind::Interrupt => "interrupt",
-            NoiseKind::Softirq => "softirq",
-            NoiseKind::SlowClockRead => "slow_clock_read",
-            NoiseKind::Stopped => "stopped",
-        }
+    crate::named! {
+        SentinelGap "sentinel_gap";
+        Scheduled "scheduled";
+        Interrupt "interrupt";
+        Softirq "softirq";
+        SlowClockRead "slow_clock_read";
+        Stopped "stopped";
     }
 }
 

@@ -31,30 +31,15 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Every unit.
-    pub const ALL: [Unit; 8] = [
-        Unit::Nanoseconds,
-        Unit::Bytes,
-        Unit::BitsPerSecond,
-        Unit::Cells,
-        Unit::Packets,
-        Unit::CellsPerSecond,
-        Unit::Share,
-        Unit::Number,
-    ];
-
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Unit::Nanoseconds => "nanoseconds",
-            Unit::Bytes => "bytes",
-            Unit::BitsPerSecond => "bits_per_second",
-            Unit::Cells => "cells",
-            Unit::Packets => "packets",
-            Unit::CellsPerSecond => "cells_per_second",
-            Unit::Share => "share",
-            Unit::Number => "number",
-        }
+    crate::named! {
+        Nanoseconds "nanoseconds";
+        Bytes "bytes";
+        BitsPerSecond "bits_per_second";
+        Cells "cells";
+        Packets "packets";
+        CellsPerSecond "cells_per_second";
+        Share "share";
+        Number "number";
     }
 }
 

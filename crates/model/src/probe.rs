@@ -360,20 +360,10 @@ pub enum HostCondition {
 }
 
 impl HostCondition {
-    /// Every condition.
-    pub const ALL: [HostCondition; 3] = [
-        HostCondition::Normal,
-        HostCondition::Quiet,
-        HostCondition::Stressed,
-    ];
-
-    /// The name in flags and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HostCondition::Normal => "normal",
-            HostCondition::Quiet => "quiet",
-            HostCondition::Stressed => "stressed",
-        }
+    crate::named! {
+        Normal "normal";
+        Quiet "quiet";
+        Stressed "stressed";
     }
 }
 

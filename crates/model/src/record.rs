@@ -33,28 +33,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome.
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Ok,
-        Outcome::Lost,
-        Outcome::Late,
-        Outcome::Corrupt,
-        Outcome::Refused,
-        Outcome::LocalError,
-        Outcome::Skipped,
-    ];
-
-    /// The name in files and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::Lost => "lost",
-            Outcome::Late => "late",
-            Outcome::Corrupt => "corrupt",
-            Outcome::Refused => "refused",
-            Outcome::LocalError => "local_error",
-            Outcome::Skipped => "skipped",
-        }
+    crate::named! {
+        Ok "ok";
+        Lost "lost";
+        Late "late";
+        Corrupt "corrupt";
+        Refused "refused";
+        LocalError "local_error";
+        Skipped "skipped";
     }
 
     /// Was the packet sent and never answered, with or without an error that says why?
@@ -84,22 +70,11 @@ pub enum ClockEvent {
 }
 
 impl ClockEvent {
-    /// Every event.
-    pub const ALL: [ClockEvent; 4] = [
-        ClockEvent::None,
-        ClockEvent::Step,
-        ClockEvent::Suspend,
-        ClockEvent::SlowClockRead,
-    ];
-
-    /// The name in files and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ClockEvent::None => "none",
-            ClockEvent::Step => "step",
-            ClockEvent::Suspend => "suspend",
-            ClockEvent::SlowClockRead => "slow_clock_read",
-        }
+    crate::named! {
+        None "none";
+        Step "step";
+        Suspend "suspend";
+        SlowClockRead "slow_clock_read";
     }
 }
 

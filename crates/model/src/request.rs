@@ -369,16 +369,10 @@ pub enum DnsTransport {
 }
 
 impl DnsTransport {
-    /// Every one.
-    pub const ALL: [DnsTransport; 3] = [DnsTransport::Udp, DnsTransport::Tcp, DnsTransport::Tls];
-
-    /// The name in flags and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DnsTransport::Udp => "udp",
-            DnsTransport::Tcp => "tcp",
-            DnsTransport::Tls => "tls",
-        }
+    crate::named! {
+        Udp "udp";
+        Tcp "tcp";
+        Tls "tls";
     }
 
     /// The usual port of name servers (RFC 1035 §4.2, RFC 7858 §3.1).

@@ -72,15 +72,10 @@ pub enum Partial {
 }
 
 impl Partial {
-    const ALL: [Self; 3] = [Self::InProgress, Self::Interrupted, Self::Shard];
-
-    /// As in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Interrupted => "interrupted",
-            Self::Shard => "shard",
-        }
+    delaylab_model::named! {
+        InProgress "in_progress";
+        Interrupted "interrupted";
+        Shard "shard";
     }
 
     fn from_name(name: &str) -> Option<Self> {

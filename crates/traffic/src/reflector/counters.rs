@@ -34,40 +34,20 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// Every reason.
-    pub const ALL: [DropReason; 13] = [
-        DropReason::NotAllowed,
-        DropReason::SourcePort,
-        DropReason::WrongKey,
-        DropReason::Replayed,
-        DropReason::UnknownSession,
-        DropReason::TooManySessions,
-        DropReason::TooShort,
-        DropReason::TooLong,
-        DropReason::Malformed,
-        DropReason::RateLimited,
-        DropReason::Loop,
-        DropReason::Stale,
-        DropReason::NoRoom,
-    ];
-
-    /// The name in status lines and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DropReason::NotAllowed => "not_allowed",
-            DropReason::SourcePort => "source_port",
-            DropReason::WrongKey => "wrong_key",
-            DropReason::Replayed => "replayed",
-            DropReason::UnknownSession => "unknown_session",
-            DropReason::TooManySessions => "too_many_sessions",
-            DropReason::TooShort => "too_short",
-            DropReason::TooLong => "too_long",
-            DropReason::Malformed => "malformed",
-            DropReason::RateLimited => "rate_limited",
-            DropReason::Loop => "loop",
-            DropReason::Stale => "stale",
-            DropReason::NoRoom => "no_room",
-        }
+    delaylab_model::named! {
+        NotAllowed "not_allowed";
+        SourcePort "source_port";
+        WrongKey "wrong_key";
+        Replayed "replayed";
+        UnknownSession "unknown_session";
+        TooManySessions "too_many_sessions";
+        TooShort "too_short";
+        TooLong "too_long";
+        Malformed "malformed";
+        RateLimited "rate_limited";
+        Loop "loop";
+        Stale "stale";
+        NoRoom "no_room";
     }
 }
 
