@@ -14,15 +14,15 @@ from .errors import DelaylabError
 def with_remedy(message: str, kept: Path) -> str:
     """
     >>> with_remedy("a worker died.", Path("runs/a.partial"))
-    'a worker died. What was recorded is in runs/a.partial: `delaylab resume runs/a.partial` goes on with it'
+    'a worker died. What was recorded is in runs/a.partial: `delaylab resume runs/a.partial` continues it'
     >>> with_remedy("stopped", Path("my runs/a.partial"))
-    "stopped. What was recorded is in my runs/a.partial: `delaylab resume 'my runs/a.partial'` goes on with it"
+    "stopped. What was recorded is in my runs/a.partial: `delaylab resume 'my runs/a.partial'` continues it"
     """
     whole = kept.with_suffix("")
     if whole.exists() and not kept.exists():
         return f"{message.rstrip('.')}. The run is complete: it is in {whole}"
     resume = f"delaylab resume {shlex.quote(str(kept))}"
-    return f"{message.rstrip('.')}. What was recorded is in {kept}: `{resume}` goes on with it"
+    return f"{message.rstrip('.')}. What was recorded is in {kept}: `{resume}` continues it"
 
 
 @contextlib.contextmanager

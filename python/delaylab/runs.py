@@ -237,7 +237,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Did it come to its end? Else `delaylab resume` goes on with it."""
+        """Did it come to its end? Else `delaylab resume` continues it."""
         return self._native.complete
 
     @property

@@ -222,7 +222,7 @@ def sweep(
     rich or tqdm where they are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`.
 
     Raises `ClusterError` where the cluster fails, and the errors of a simulation. What was recorded until then stays in a
-    folder that ends in `.partial`: `delaylab resume` goes on with it, on one machine.
+    folder that ends in `.partial`: `delaylab resume` continues it, on one machine.
     """
     size = None if trials_per_share is None else _arguments.whole("trials_per_share", trials_per_share)
     if size is not None and size < 1:

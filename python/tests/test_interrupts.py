@@ -38,7 +38,7 @@ def test_ctrl_c_stops_a_simulation_that_can_be_resumed(tmp_path):
     # Far less than the three trials that were left, on any machine.
     assert time.monotonic() - began < 60
     (partial,) = [path for path in runs.iterdir() if path.name.endswith(".partial")]
-    assert process.stderr.read() == f"delaylab: stopped. What was recorded is in {partial}: `delaylab resume {partial}` goes on with it\n"
+    assert process.stderr.read() == f"delaylab: stopped. What was recorded is in {partial}: `delaylab resume {partial}` continues it\n"
     resumed = [os.environ["DELAYLAB"], "resume", str(partial), "-q", "--no-report"]
     subprocess.run(resumed, check=True, stdout=subprocess.DEVNULL)
     whole = dl.open(str(partial).removesuffix(".partial"))

@@ -357,7 +357,7 @@ def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, 
         dl.run(small, output=tmp_path, threads=1, progress=enough)
     left = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
     assert len(left) == 1
-    assert f"`delaylab resume {tmp_path / left[0]}` goes on with it" in capsys.readouterr().err
+    assert f"`delaylab resume {tmp_path / left[0]}` continues it" in capsys.readouterr().err
     partial = dl.open(tmp_path / left[0])
     assert not partial.complete
     assert pl.DataFrame(partial.records()).height > 0
@@ -384,7 +384,7 @@ def test_an_error_says_where_its_run_is_and_no_other_one(small, tmp_path, capsys
             raise error
         return str(raised.value) or capsys.readouterr().err
 
-    resume = f"What was recorded is in {kept}: `delaylab resume {kept}` goes on with it"
+    resume = f"What was recorded is in {kept}: `delaylab resume {kept}` continues it"
     assert said(dl.EnvironmentFault("no room."), [kept]) == f"no room. {resume}"
     assert said(KeyboardInterrupt(), [kept]) == f"delaylab: stopped. {resume}\n"
     assert said(dl.EnvironmentFault("nothing was begun"), []) == "nothing was begun"

@@ -135,7 +135,7 @@ def test_an_executor_that_loses_a_process_says_what_remains(small, tmp_path):
             dl.sweep(small, pool, output=tmp_path, trials_per_share=1, progress=kill)
         left = partial(tmp_path)
         assert ".." not in str(raised.value)
-        assert str(raised.value).endswith(f"`delaylab resume {left}` goes on with it")
+        assert str(raised.value).endswith(f"`delaylab resume {left}` continues it")
         # It stays broken, and nothing is made for it.
         with pytest.raises(dl.ClusterError, match="^the executor is broken"):
             dl.sweep(small, pool, output=tmp_path)

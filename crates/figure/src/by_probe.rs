@@ -32,7 +32,7 @@ impl Figure for ByProbe {
     }
 
     fn title(&self) -> &'static str {
-        "Probes beside each other"
+        "Probes side by side"
     }
 
     fn about(&self, run: &RunData) -> String {

@@ -69,7 +69,7 @@ pub enum Availability {
     Unknown,
 }
 
-/// How the host's real time is kept, as its NTP or PTP daemon told the kernel (adjtimex(2)).
+/// How the host's real time is kept, as its NTP or PTP daemon has it in the kernel (adjtimex(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Synchronisation {
     /// Does a daemon say that real time is synchronised?

@@ -268,7 +268,7 @@ impl Live {
 fn ended(applied: &mut Applied, condition: HostCondition) -> Option<String> {
     (!applied.still_holds()).then(|| {
         format!(
-            "the condition `{}` did not hold to the end: the trial outlasted its bound, or somebody ended a \
+            "the condition `{}` did not hold to the end: the trial outlasted its bound, or another process ended a \
              part of it",
             condition.name()
         )

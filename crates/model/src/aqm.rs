@@ -29,7 +29,7 @@ pub struct DualPi2 {
     pub update: Option<Duration>,
     /// Largest round trip for which it is stable; its gains follow. 100 ms by default.
     pub largest_rtt: Option<Duration>,
-    /// k: L4S packets are marked with so many times the root of the Classic probability. 2 by default.
+    /// k: L4S packets are marked with k times the root of the Classic probability. 2 by default.
     pub coupling: Option<u32>,
     /// Queueing delay from which L4S packets are marked. 800 µs by default.
     pub mark_from: Option<Duration>,
@@ -54,7 +54,7 @@ pub enum CakeTins {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Nobody else.
+    /// No other.
     Flows,
     /// Sources.
     DualSource,

@@ -60,6 +60,6 @@ pub struct ProcedureSection {
     pub confirm: Option<u32>,
     /// Who overloads whom. `many-to-one` by default.
     pub way: Option<BufferingWay>,
-    /// Frames of a microburst beside TCP. 100 by default.
+    /// Frames of a microburst together with TCP. 100 by default.
     pub microburst: Option<u64>,
 }

@@ -120,7 +120,7 @@ pub struct ProbeSection {
     /// When packets are due.
     #[serde(default)]
     pub pacing: PacingSection,
-    /// Stop after so many packets.
+    /// Stop after this many packets.
     pub count: Option<u64>,
     /// Stop after so long. With both, whichever comes first.
     pub duration: Option<Duration>,
@@ -275,7 +275,7 @@ pub struct StopRule {
     pub of: String,
     /// Half-width of its interval at 95 %, relative to it.
     pub within: Share,
-    /// Give up after so many repeats.
+    /// Give up after this many repeats.
     pub at_most: u32,
 }
 
@@ -314,7 +314,7 @@ pub struct FindingSection {
     pub says: String,
     /// The claim as a comparison of statistics.
     pub check: String,
-    /// The numbers that its source gives, in words, to be read beside those of the run.
+    /// The numbers that its source gives, in words, to be read next to those of the run.
     #[serde(default)]
     pub printed: Option<String>,
 }
@@ -341,7 +341,7 @@ pub struct FigureSection {
     #[serde(default)]
     pub statistics: Vec<DelayStatistic>,
     /// Of `draw = "series"`: which one, such as `backlog`. All by default. Of `draw = "by_probe"`: a series of times,
-    /// such as `srtt`, that is a line beside those of the probes. None by default.
+    /// such as `srtt`, that is a line next to those of the probes. None by default.
     #[serde(default)]
     pub series: Option<String>,
     /// Of `draw = "table"`: the factor that has a row for each level.
@@ -401,7 +401,7 @@ impl DelayStatistic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
-    /// Values by levels of one or two factors, beside those that the source prints.
+    /// Values by levels of one or two factors, next to those that the source prints.
     Table,
     /// How often each delay occurred, late ones in a bin of their own.
     Distribution,
@@ -445,7 +445,7 @@ pub struct ResolvedSection {
     pub traces: BTreeMap<String, String>,
 }
 
-/// The sections that a world or the short form may have instead or besides.
+/// The sections that a world or the short form may have instead or in addition.
 ///
 /// Tables are merged key by key; probes, loads, nodes, links and findings by name; `pacing`, cases
 /// and lists of levels are replaced.

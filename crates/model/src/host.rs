@@ -19,7 +19,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What delays packets in a simulated host beside what is listed.
+/// What delays packets in a simulated host in addition to what is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostNoise {
@@ -143,7 +143,7 @@ pub struct HostCosts {
     pub per_packet: Option<Duration>,
     /// For each byte of it, on send and on receive.
     pub per_byte: Option<Duration>,
-    /// What `wake_up`, `tick` and `clock_read` are where they are not given, and which processes run beside those of
+    /// What `wake_up`, `tick` and `clock_read` are where they are not given, and which processes run in addition to those of
     /// `daemon`. `none` by default.
     pub noise: Option<HostNoise>,
     /// After idle.
@@ -153,7 +153,7 @@ pub struct HostCosts {
     pub tick: Option<Tick>,
     /// Of the prober.
     pub clock_read: Option<ClockRead>,
-    /// Processes beside the prober, in addition to those of `noise`.
+    /// Processes on the prober's host, in addition to those of `noise`.
     #[serde(default)]
     pub daemon: Vec<Daemon>,
 }

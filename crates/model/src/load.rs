@@ -81,7 +81,7 @@ impl Direction {
     }
 }
 
-/// Traffic beside the probes.
+/// Traffic in addition to the probes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Load {

@@ -359,7 +359,7 @@ pub struct DnsRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DnsTransport {
-    /// A packet each way: network and server cannot be told apart.
+    /// A packet each way: network and server cannot be separated.
     #[default]
     Udp,
     /// A connection, kept (RFC 7766) or of its own for each question.

@@ -245,7 +245,7 @@ pub(crate) fn at_line_rate<F>(
 /// What the table cannot say of bursts that passed at the cap.
 pub(crate) fn at_the_cap<'a>(mut bursts: impl Iterator<Item = &'a Bursts>) -> Vec<String> {
     let note = "Some bursts passed as long as they were tried: the device forwards at this rate, or its buffer is \
-                larger. Beside others they count as long as that, so mean and maximum are at least what is given.";
+                larger. Among others they count as long as that, so mean and maximum are at least what is given.";
     let any = bursts.any(|bursts| bursts.repeats.contains(&None));
     any.then(|| note.to_owned()).into_iter().collect()
 }

@@ -110,7 +110,7 @@ impl Steps for IncastSteps {
         let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
         Report {
             procedure: "incast".to_owned(),
-            title: "Incast: TCP beside microbursts".to_owned(),
+            title: "Incast: TCP with microbursts".to_owned(),
             sections: vec!["RFC 8239 §6".to_owned()],
             tables: vec![table],
             figures: vec![goodput, latency],

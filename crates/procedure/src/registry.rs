@@ -113,7 +113,7 @@ pub fn procedures() -> &'static [Description] {
         Description {
             name: "system-recovery",
             rfc: "RFC 2544 §26.5",
-            about: "How long loss goes on after an overload of 110 %\n\
+            about: "How long loss continues after an overload of 110 %\n\
                     once the load has fallen to half.",
             streams: 1,
             needs: ONE,

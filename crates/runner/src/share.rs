@@ -72,7 +72,7 @@ pub(crate) fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
     match &resolved.procedure {
         None => Ok(()),
         Some(procedure) => Err(RunnerError::usage(format!(
-            "the procedure `{}` chooses each trial by what came of the one before it: there is nothing to divide. Run it \
+            "the procedure `{}` chooses each trial by the result of the one before it: there is nothing to divide. Run it \
              as a whole",
             procedure.name
         ))),

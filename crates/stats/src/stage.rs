@@ -104,7 +104,7 @@ pub enum Place {
     Server,
     /// What looks names up.
     Resolver,
-    /// Hosts and network, which the stamps do not tell apart.
+    /// Hosts and network, which the stamps do not separate.
     Unclear,
 }
 

@@ -196,10 +196,7 @@ impl Dominant {
         let (stages, share) = (self.stages, format_share(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
         if let Some(ns) = self.by_handshakes {
-            return format!(
-                ", as handshakes beside it show ({})",
-                format_duration_f64(ns)
-            );
+            return format!(", as handshakes show ({})", format_duration_f64(ns));
         }
         match self.side {
             _ if self.syns_sent_again => format!("; {SYNS_SENT_AGAIN}"),
@@ -462,11 +459,11 @@ mod tests {
         );
         assert_eq!(
             said(Some(1_000)),
-            "At the median, the server takes 90 % of the 100 µs response, as handshakes beside it show (1.00 µs)."
+            "At the median, the server takes 90 % of the 100 µs response, as handshakes show (1.00 µs)."
         );
         assert_eq!(
             said(Some(85_000)),
-            "At the median, the network takes 85 % of the 100 µs response, as handshakes beside it show (85.0 µs)."
+            "At the median, the network takes 85 % of the 100 µs response, as handshakes show (85.0 µs)."
         );
     }
 

@@ -57,7 +57,7 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     let beside = match handshakes {
         0 => String::new(),
         some => format!(
-            "; {} beside them, {shaken} answered",
+            "; {} in addition, {shaken} answered",
             plural(some, "handshake")
         ),
     };

@@ -271,7 +271,7 @@ impl<'a> Builder<'a> {
             Some(last) if !all.is_empty() => {
                 Ok(self.pairs(all.into_iter().map(|host| [host, last]).collect()))
             }
-            _ => refuse("path.hosts", "one host has nobody to talk to"),
+            _ => refuse("path.hosts", "one host has no other to talk to"),
         }
     }
 }

@@ -67,7 +67,7 @@ fn of_server(server: &HostServer, path: &Path) -> Result<(), Refusal> {
         };
     };
     if !server.software.forwards() {
-        let what = format!("{} asks nobody: leave it out", server.software);
+        let what = format!("{} asks no other server: leave it out", server.software);
         return refuse(field("forward"), what);
     }
     match path.server_named(forward) {

@@ -123,7 +123,7 @@ pub struct Power {
     pub excluded_step_ns: Option<i64>,
     /// The height that cells would have on this line.
     pub wanted_step_ns: i64,
-    /// So many times as many packets would tell.
+    /// How many times as many packets would decide.
     pub times_as_many_packets: Option<u32>,
 }
 
@@ -156,7 +156,7 @@ pub struct StepsFound {
     pub most_step_ns: Option<i64>,
     /// How much better steps explain the delays than a line does (difference of BIC).
     pub delta_bic: f64,
-    /// Encapsulations that add so many bytes.
+    /// Encapsulations that add this many bytes.
     pub framings: Vec<Framing>,
 }
 

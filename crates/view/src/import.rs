@@ -21,7 +21,7 @@ pub struct Document<'a> {
     pub report: Option<&'a str>,
     /// One for each target, hop or connection.
     pub streams: Vec<StreamShown<'a>>,
-    /// The tool's own figures, beside those of its packets.
+    /// The tool's own figures, next to those of its packets.
     pub said: Vec<Figure<'a>>,
     /// Where the two differ by more than rounding.
     pub disagreements: Vec<Disagrees<'a>>,

@@ -57,7 +57,7 @@ impl Ping<'_> {
         let (lost, all) = (made.counts.lost, made.counts.ended());
         if lost > 0 && MANY_LOST * lost >= all {
             return Some(format!(
-                "{lost} of the {} beside these requests {} not answered: new connections take longer than these figures say.",
+                "{lost} of the {} during these requests {} not answered: new connections take longer than these figures say.",
                 plural(all, "handshake"),
                 were(lost)
             ));
@@ -66,7 +66,7 @@ impl Ping<'_> {
         let handshake = made.network.as_ref()?;
         (handshake.p50 >= SLOW.saturating_mul(request)).then(|| {
             format!(
-                "A new connection takes {} more, by the {} beside these requests.",
+                "A new connection takes {} more, by the {} during these requests.",
                 format_duration(handshake.p50),
                 plural(handshake.count, "handshake")
             )
@@ -131,11 +131,11 @@ impl Ping<'_> {
 }
 
 impl Handshakes<'_> {
-    /// `20 beside the requests, 20 answered, p50 34.0 µs, max 61.2 µs`.
+    /// `20 during the requests, 20 answered, p50 34.0 µs, max 61.2 µs`.
     pub fn in_a_line(&self) -> String {
         let counts = &self.summary.counts;
         let mut parts = vec![
-            format!("{} beside the requests", counts.sent),
+            format!("{} during the requests", counts.sent),
             format!("{} answered", counts.answered()),
         ];
         if let Some(network) = &self.summary.network {
@@ -268,11 +268,11 @@ mod tests {
         assert_eq!(beside_handshakes(30 * MICROSECOND, 1), "");
         assert_eq!(
             beside_handshakes(1_000_000 * MICROSECOND, 0),
-            " A new connection takes 1.00 s more, by the 20 handshakes beside these requests."
+            " A new connection takes 1.00 s more, by the 20 handshakes during these requests."
         );
         assert_eq!(
             beside_handshakes(30 * MICROSECOND, 8),
-            " 8 of the 20 handshakes beside these requests were not answered: new connections take longer than these figures say."
+            " 8 of the 20 handshakes during these requests were not answered: new connections take longer than these figures say."
         );
     }
 }

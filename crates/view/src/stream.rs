@@ -25,7 +25,7 @@ enum Line<'a> {
     Start(Start<'a>),
     /// One packet, as soon as its record is whole.
     RoundTrip(Row<'a>),
-    /// The last: what came of it.
+    /// The last: the results.
     Summary(&'a Results<'a>),
 }
 

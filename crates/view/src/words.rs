@@ -16,7 +16,7 @@ pub fn or_unknown<T>(figure: Option<T>, shown: impl FnOnce(T) -> String) -> Stri
 /// What to know of a run in this folder that is not complete.
 pub fn partial(folder: &str) -> String {
     format!(
-        "the run is in progress, or was interrupted: `delaylab resume {}` goes on with it then",
+        "the run is in progress, or was interrupted: `delaylab resume {}` continues it then",
         quoted(folder)
     )
 }

@@ -143,7 +143,7 @@ impl Working<'_> {
                 lost(self.loaded.summary),
                 lost(self.idle.summary)
             ),
-            (None, _) => "Nothing was answered idle: what load does cannot be told.".to_owned(),
+            (None, _) => "Nothing was answered idle: what load does is not known.".to_owned(),
         }
     }
 
@@ -374,11 +374,11 @@ fn place(stages: StageSet) -> String {
         "the reflector: its host is busy"
     } else if path && !stages.contains(Stage::LocalQueue) {
         "the path: a queue there or back (with --method udp and a reflector whose clock is known the two \
-         are told apart)"
+         are separate)"
     } else if path {
         "somewhere between the two processes: without stamps the place is unknown"
     } else if is_on_path(stages) {
-        return format!("the {stages}: one of these, which the stamps do not tell apart");
+        return format!("the {stages}: one of these, which the stamps do not separate");
     } else {
         return format!("this host, which is busy: {stages}");
     };

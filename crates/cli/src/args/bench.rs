@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
     arg_required_else_help = true,
     after_help = "\
 Without --port the device is one that delaylab builds: a soft switch between namespaces (testbed), \
-or a simulated one (sim). A run is a directory as any other: `delaylab resume` goes on with it, and \
+or a simulated one (sim). A run is a directory as any other: `delaylab resume` continues it, and \
 `delaylab report` shows it again. What is left out is as the RFC asks, which takes hours; --quick \
 takes a minute or two, and the report says that it does not conform.
 

@@ -90,7 +90,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash \
-leaves what was recorded; `delaylab resume` goes on from there.
+leaves what was recorded; `delaylab resume` continues from there.
 
 Examples:
   delaylab run wait-time-jitter --quick                    against a reflector of its own
@@ -250,7 +250,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
-    /// Write the page here instead of into the run, and tables of a device benchmark beside it (FILE.benchmark.md); with --figure or --table, that; `-` is standard output
+    /// Write the page here instead of into the run, and tables of a device benchmark next to it (FILE.benchmark.md); with --figure or --table, that; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

@@ -48,7 +48,7 @@ pub struct ServerArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "What to ask a server")]
     pub resolve: Option<String>,
 
-    /// On connections that are kept: make no handshakes beside the requests, up to ten a second, which show the network
+    /// On connections that are kept: make no handshakes during the requests, up to ten a second, which show the network
     /// without the server
     #[arg(long, help_heading = "What to ask a server")]
     pub no_handshakes: bool,

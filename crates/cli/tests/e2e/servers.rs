@@ -230,7 +230,7 @@ fn certificates_are_verified() {
         ))
     };
     let good = Identity::new("localhost", false);
-    assert!(said(&good, "").contains("nobody that this host trusts"));
+    assert!(said(&good, "").contains("no authority that this host trusts"));
     let expired = Identity::new("localhost", true);
     assert!(said(&expired, "--cacert FILE").contains("has expired"));
     let other = Identity::new("example.org", false);

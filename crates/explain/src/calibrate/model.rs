@@ -304,7 +304,7 @@ fn too_busy(probe: &Probe, packet: f64) -> Option<&'static str> {
     // Sent and received.
     let busy = 2.0 * packet > BUSY * gap;
     busy.then_some(
-        "So many packets are taken in batches: what one costs is not what each of them costs.",
+        "At this rate packets are taken in batches: what one costs is not what each of them costs.",
     )
 }
 

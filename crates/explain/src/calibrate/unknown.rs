@@ -168,7 +168,7 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
         (0, _) if lost_at_random(seen).is_some() => {
             "What was lost does not depend on what waits, so no buffer overflowed."
         }
-        (0, true) => "Of a [[load]] nobody knows when each packet came out, and no probe overflowed the buffer.",
+        (0, true) => "When each packet of a [[load]] came out is not known, and no probe overflowed the buffer.",
         (0, false) => "No trial lost so much that a buffer must have overflowed.",
         _ => "The probes that lost packets never kept the bottleneck busy.",
     }
@@ -330,7 +330,7 @@ fn fifo_or_codel(found: &Calibration) -> Option<Unknown> {
     let open = unknown(
         "FIFO or CoDel in its first seconds",
         why,
-        "Longer trials, or TCP beside the probes: CoDel keeps the delay near its target of 5 ms.",
+        "Longer trials, or TCP during the probes: CoDel keeps the delay near its target of 5 ms.",
     );
     match contradicted {
         Some(_) => open,
@@ -342,7 +342,7 @@ fn fifo_or_codel(found: &Calibration) -> Option<Unknown> {
 fn open(found: &Calibration) -> String {
     let candidates = found.candidates();
     format!(
-        "Not told apart by this run: {}; delays differ among them. The model takes {}.",
+        "Not distinguished by this run: {}; delays differ among them. The model takes {}.",
         either(candidates),
         candidates.first().unwrap_or(&"fifo")
     )
@@ -358,7 +358,7 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         return unknown(
             "discipline",
             "Too few packets of other flows met a queue: a single flow looks the same in all.",
-            "A second probe beside the flood, from a host or port of its own.",
+            "A second probe during the flood, from a host or port of its own.",
         );
     };
     match (queue.order, early) {
@@ -366,7 +366,7 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         (Order::First, true) => unknown(
             "CoDel, RED or PIE",
             format!("One queue that drops early. {}", open(found)),
-            "TCP beside the probes, and the delay at several loads.",
+            "TCP during the probes, and the delay at several loads.",
         ),
         (Order::PerFlow, _) => unknown(
             "which fair queue",
@@ -589,7 +589,7 @@ mod tests {
         assert!(open.assumed, "{open:?}");
         assert!(
             open.why
-                .contains("Not told apart by this run: codel, red or pie;"),
+                .contains("Not distinguished by this run: codel, red or pie;"),
             "{open:?}"
         );
         assert!(open.why.ends_with("The model takes codel."), "{open:?}");

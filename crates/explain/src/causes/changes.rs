@@ -25,7 +25,7 @@ pub struct Changes {
 /// What is smaller or shorter was looked for and may have been missed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Visible {
-    /// How far a level must be from those beside it, as a share of the median, 0 and more.
+    /// How far a level must be from those next to it, as a share of the median, 0 and more.
     pub share: f64,
     /// How many packets it must last.
     pub packets: usize,

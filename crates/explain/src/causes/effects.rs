@@ -20,12 +20,12 @@ const MOST_LEVELS: usize = 4;
 /// Quantiles of the response that are compared.
 pub const QUANTILES: [f64; 2] = [0.5, 0.99];
 
-/// What one level of a factor does beside another.
+/// What one level of a factor does in comparison with another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// The factor.
     pub factor: String,
-    /// The level that the other is held against.
+    /// The level that the other is compared with.
     pub from: Level,
     /// The other.
     pub to: Level,

@@ -139,7 +139,7 @@ pub struct Condition {
     pub rates: BTreeMap<String, u64>,
     /// The rate of the shaper before the path, bit/s, where there is one.
     pub paced_at: Option<u64>,
-    /// What it is held against.
+    /// What it is compared with.
     pub against: Against,
     /// How long that takes, ns; of the minimum delay `None` where it is not known.
     pub against_ns: Option<f64>,
@@ -184,7 +184,7 @@ impl PartialEq for Within {
 }
 
 impl Condition {
-    /// Does it take much longer than what it is held against?
+    /// Does it take much longer than what it is compared with?
     pub fn is_slow(&self) -> bool {
         self.against_ns.is_some_and(|reference| {
             self.usual_ns >= SLOW * reference && self.usual_ns - reference >= LEAST_NS

@@ -64,7 +64,7 @@ fn complete(run: &Run) -> Option<Unknown> {
         Unknown::new(
             "what the rest of the run shows",
             "it did not come to its end",
-            "`delaylab resume` goes on with it",
+            "`delaylab resume` continues it",
         )
     })
 }

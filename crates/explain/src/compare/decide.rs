@@ -121,7 +121,7 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
         Some(ClearDifference::Any) => " The median is the same.".to_owned(),
         Some(ClearDifference::Beyond(most)) => {
             format!(
-                " No difference of the median can be told; one of more than {most} would have been seen."
+                " No difference of the median can be shown; one of more than {most} would have been seen."
             )
         }
         None => String::new(),
@@ -251,7 +251,7 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     Verdict {
         kind: Kind::NoDifference,
         text: format!(
-            "No difference in {name} can be told from chance, with {a} packets of A and {b} of B: {within}"
+            "No difference in {name} can be distinguished from chance, with {a} packets of A and {b} of B: {within}"
         ) + &tests.map_or_else(String::new, |tests| shape(tests, looks)),
     }
 }

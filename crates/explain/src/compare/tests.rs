@@ -218,7 +218,7 @@ fn two_runs_of_the_same_do_not_differ_and_it_says_what_would_have_been_seen() {
     let text = &found.verdict.text;
     assert!(
         text.starts_with(
-            "No difference in response can be told from chance, with 2000 packets of A and 2000"
+            "No difference in response can be distinguished from chance, with 2000 packets of A and 2000"
         ),
         "{text}"
     );

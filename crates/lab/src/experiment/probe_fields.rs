@@ -32,7 +32,7 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Refu
         (None, _) => 0,
         (Some(Warmup::Packets(packets)), _) => packets,
         (Some(Warmup::Time(_)), Pacing::Wait { .. }) => {
-            let what = "in closed loop nobody knows how many packets are due in a time";
+            let what = "in closed loop it is not known how many packets are due in a time";
             return refuse("warmup", what, "write a count of packets");
         }
         (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),

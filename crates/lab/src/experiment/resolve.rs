@@ -311,7 +311,7 @@ fn endless_among_others(root: &Node, planned: &[Planned]) -> Option<Problem> {
     let others = planned.len().saturating_sub(1);
     (endless && others > 0).then(|| {
         let what = format!(
-            "a probe goes on until the run is stopped, and {others} other trials wait for it"
+            "a probe continues until the run is stopped, and {others} other trials wait for it"
         );
         let help = "give it a `count` or a `duration` in place of `until_stopped`";
         Problem::new(&name_at(root), what).help(help)
@@ -473,7 +473,7 @@ fn repeats(design: &Design) -> u32 {
 fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<Problem> {
     let mut problems = Vec::new();
     if design.procedure.is_some() && (design.stop.is_some() || !factors.is_empty()) {
-        let what = "a procedure looks for its trials itself: nothing else varies beside it";
+        let what = "a procedure chooses its trials itself: nothing else can be varied";
         let problem = Problem::new(&design_at(root, &["procedure"]), what);
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
     }

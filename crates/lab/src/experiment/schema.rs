@@ -16,7 +16,7 @@ struct Header {
     title: Option<String>,
     /// What it is about.
     about: Option<String>,
-    /// Where it runs unless told otherwise. live by default.
+    /// Where it runs unless the command line says otherwise. live by default.
     world: Option<WorldName>,
     /// Where its random numbers come from. Drawn and recorded by default; 1 in sim.
     #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64))]
@@ -51,16 +51,16 @@ pub fn schema() -> Schema {
         );
         all.insert(name, definition);
     }
-    let world = object("What one world has instead or besides.", in_world);
+    let world = object("What one world has instead or in addition.", in_world);
     let worlds = WorldName::ALL.map(|name| (name.name().to_owned(), world.clone()));
     all.insert(
         "Quick".to_owned(),
-        object("What the short form has instead or besides.", overlay),
+        object("What the short form has instead or in addition.", overlay),
     );
     all.insert(
         "In".to_owned(),
         object(
-            "What the worlds have instead or besides.",
+            "What the worlds have instead or in addition.",
             worlds.into_iter().collect(),
         ),
     );

@@ -84,7 +84,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A finding and what came of it.
+/// A finding and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// Its number: where it was claimed.

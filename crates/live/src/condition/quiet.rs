@@ -187,7 +187,7 @@ fn remove_leftovers() {
 fn set_state(cpu: usize, exclusivity: Exclusivity) -> State {
     let cpus = cpu_list::format(&Cpus::from([cpu]));
     match exclusivity {
-        Exclusivity::Alone => State::Held(format!("CPU {cpus}, nobody else runs there")),
+        Exclusivity::Alone => State::Held(format!("CPU {cpus}, nothing else runs there")),
         Exclusivity::AmongSets => State::Partly(format!(
             "CPU {cpus}; programs outside of any cpuset may still run there (cgroup v1)"
         )),

@@ -428,7 +428,7 @@ fn stamp_port(checkup: &Checkup) -> Finding {
         Finding::ok(Area::Reflector, "STAMP port 862", "is privileged here")
             .bad(
                 FindingState::Degraded,
-                "other STAMP senders must be told another port",
+                "other STAMP senders must be set to another port",
             )
             .maybe_remedy(checkup.access.setcap.clone())
     }

@@ -201,7 +201,7 @@ fn passes(error: &io::Error) -> bool {
 
 fn broke(error: &io::Error, after: Nanos) -> String {
     let why = match error.kind() {
-        io::ErrorKind::ConnectionRefused => "nobody takes its packets any more".to_owned(),
+        io::ErrorKind::ConnectionRefused => "nothing takes its packets any more".to_owned(),
         _ => format!("its packets cannot be sent: {error}"),
     };
     format!("after {:.1} s {why}", after as f64 / 1e9)

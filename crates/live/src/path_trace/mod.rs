@@ -116,7 +116,7 @@ impl PathTracing {
             ),
             Packets::Handshakes if self.settings.timeout > SENT_AGAIN => refused(
                 "timeout",
-                "after 1s the kernel sends a SYN again, and which of the two was answered nobody knows. Use -w 1s at most, \
+                "after 1s the kernel sends a SYN again, and which of the two was answered is not known. Use -w 1s at most, \
                  or --method tcp"
                     .to_owned(),
             ),

@@ -14,7 +14,7 @@ pub enum FlowControlKind {
     Pfc,
 }
 
-/// A switch that stops whoever sends to it before its buffer is full. Each input port has a buffer for each priority, and
+/// A switch that stops those who send to it before its buffer is full. Each input port has a buffer for each priority, and
 /// what comes once it holds more than `xoff` goes into the headroom.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -5,8 +5,8 @@ use crate::quantity::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Pauses of a switch at regular intervals, as of a radio that sleeps or a port that is told to wait: what
-/// arrives meanwhile goes on when the pause ends. Each interval ends with one.
+/// Pauses of a switch at regular intervals, as of a radio that sleeps or a port that has to wait: what
+/// arrives meanwhile continues when the pause ends. Each interval ends with one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {

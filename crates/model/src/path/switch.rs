@@ -1,4 +1,4 @@
-//! A switch: the queues at its ports, and what it does to packets beside queueing them.
+//! A switch: the queues at its ports, and what it does to packets in addition to queueing them.
 
 use super::{
     Cake, CoDel, Credit, Crossbar, Discipline, DualPi2, Erica, FlowControl, NearEmpty,
@@ -70,7 +70,7 @@ pub struct Switch {
     pub pause: Option<Pause>,
 }
 
-/// What a testbed's soft switch does to packets beside queueing them. Nothing by default.
+/// What a testbed's soft switch does to packets in addition to queueing them. Nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impair {

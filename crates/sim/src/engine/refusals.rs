@@ -118,7 +118,7 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
         let lasts = probe.expected_duration().unwrap_or(0);
         in_time(field("count"), Some(Duration(lasts)))?;
         if probe.count.is_none() && probe.duration.is_none() {
-            let what = "nobody waits for the end of a simulation: give a `count` or a `duration`";
+            let what = "a simulation is not stopped by hand: give a `count` or a `duration`";
             return refuse(field("until_stopped"), what);
         }
         if probe.interface.is_some() {

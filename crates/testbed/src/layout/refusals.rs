@@ -283,7 +283,7 @@ fn of_impairments(impair: Impair) -> Result<(), Refusal> {
 /// By the names of fields under `path.switch`.
 fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
     if section.flow_control.is_some() {
-        let why = "kernels ask nobody on a pair of veth for a pause: run it in the world sim, or give it under \
+        let why = "kernels do not ask for a pause on a pair of veth: run it in the world sim, or give it under \
                    [in.sim.path.switch]";
         return refuse("path.switch.flow_control", why);
     }
@@ -356,7 +356,7 @@ fn of_a_kernel_queue(
     if delayed {
         return refuse(
             "path.propagation",
-            "the kernel's queues delay nobody: leave it out, or use a soft switch (like \"fifo\")",
+            "the kernel's queues add no propagation: leave it out, or use a soft switch (like \"fifo\")",
         );
     }
     if in_cells(built.framing) {

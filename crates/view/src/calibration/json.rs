@@ -279,9 +279,9 @@ pub struct Trials {
 pub struct Rate {
     /// Bits a second.
     pub bps: Estimate,
-    /// It was busy for so many bytes.
+    /// How many bytes it sent while it was busy.
     pub bytes: Option<i64>,
-    /// And so long.
+    /// And for how long.
     pub busy_ns: Option<i64>,
 }
 

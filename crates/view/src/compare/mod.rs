@@ -188,7 +188,7 @@ impl Compared {
         let beside = comparison.pairs.iter().filter(|pair| pair.is_beside);
         if (1..comparison.pairs.len()).contains(&beside.count()) {
             notes.push(format!(
-                "Handshakes that ping made beside its requests (probe {HANDSHAKE}) show what the network takes. They are left out \
+                "Handshakes that ping made during its requests (probe {HANDSHAKE}) show what the network takes. They are left out \
                  of what is said of both runs, and of conditions that do not name this probe."
             ));
         }

@@ -38,7 +38,7 @@ pub struct Document<'a> {
     pub answered: u64,
     /// Packets that took far longer than the others of their stream.
     pub late: u64,
-    /// So many times: packets that were under way together are one event.
+    /// How many times that happened: packets that were under way together are one event.
     pub events: u64,
     /// What they took longer than usual, altogether.
     pub lost_ns: Nanos,
@@ -91,7 +91,7 @@ pub struct Condition<'a> {
     pub response_p50_ns: Nanos,
     /// The mean response of packets that were not late. `spent` adds up to it.
     pub usual_ns: Nanos,
-    /// Does it take much longer than what it is held against?
+    /// Does it take much longer than what it is compared with?
     pub slow: bool,
     /// `condition`, `least_delay` or `run`.
     pub against: &'static str,
@@ -101,7 +101,7 @@ pub struct Condition<'a> {
     pub against_ns: Option<Nanos>,
     /// Where packets spend their time.
     pub spent: Vec<Spent>,
-    /// What they met in queues; empty where nobody sees into the path.
+    /// What they met in queues; empty where the path cannot be seen into.
     pub queues: Vec<Queue<'a>>,
     /// What had the CPU of the prober's host while packets that were not late waited for it, the longest first; where that host
     /// takes a quarter of `usual_ns` or more, and is watched.
@@ -134,7 +134,7 @@ pub struct Spent {
     pub name: String,
     /// How long, on average; in a queue of the kernel about.
     pub ns: Nanos,
-    /// How much of that is beyond what the condition is held against.
+    /// How much of that is beyond what the condition is compared with.
     pub longer_ns: Nanos,
 }
 
@@ -205,7 +205,7 @@ pub struct Cause {
     pub name: Option<String>,
     /// Packets that were late by it.
     pub packets: u64,
-    /// So many times: packets that were under way together are one event.
+    /// How many times that happened: packets that were under way together are one event.
     pub events: u64,
     /// Of the late packets that no own load (`role`) delayed, 0 to 1; of an own load, of all late packets.
     pub share_of_late: f64,
@@ -271,12 +271,12 @@ pub struct Period {
     pub matches: Vec<String>,
 }
 
-/// What one level of a factor does beside another.
+/// What one level of a factor does in comparison with another.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Effect {
     /// The factor.
     pub factor: String,
-    /// The level that the other is held against.
+    /// The level that the other is compared with.
     pub from: String,
     /// The other.
     pub to: String,

@@ -42,7 +42,7 @@ pub struct Document<'a> {
     /// What ran.
     #[serde(flatten)]
     pub head: Head<'a>,
-    /// What came of it.
+    /// The results.
     #[serde(flatten)]
     pub results: Results<'a>,
     /// Every packet.

@@ -11,12 +11,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What came of it, but for the packets themselves.
+/// Its results, but for the packets themselves.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Results<'a> {
     /// Counts and distributions.
     pub stats: Stats,
-    /// Of the handshakes that were made beside requests on connections that are kept.
+    /// Of the handshakes that were made during requests on connections that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshakes: Option<Stats>,
     /// Each stamp of a record: did it come?
@@ -34,7 +34,7 @@ pub struct Results<'a> {
     pub flaws: &'a [String],
     /// What to check before trusting the figures.
     pub warnings: &'a [String],
-    /// What came of each condition of `--fail-if`.
+    /// The outcome of each condition of `--fail-if`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub fail_if: &'a [Answer],
 }

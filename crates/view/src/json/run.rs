@@ -76,7 +76,7 @@ pub struct Run<'a> {
     folder: &'a str,
     /// How many findings came to each verdict.
     tally: BTreeMap<String, usize>,
-    /// Each finding and what came of it.
+    /// Each finding and its verdict.
     findings: &'a [Judged],
     /// The page, if there is one.
     report: Option<&'a str>,

@@ -119,11 +119,9 @@ impl Stats {
             histogram: Measured::or(summary.histogram.clone(), unanswered),
             within_500us: Measured::or(summary.within_500us, || match summary.quantile_error {
                 None => unanswered(),
-                Some(_) => {
-                    "packets are no longer kept one by one, and delays so long are not told \
-                            apart by 500 µs"
-                        .to_owned()
-                }
+                Some(_) => "packets are no longer kept one by one, and delays so long are not \
+                            resolved to 500 µs"
+                    .to_owned(),
             }),
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,

@@ -10,7 +10,7 @@ use delaylab_model::record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What came of the same probe while load was sent. What stands beside this object is idle.
+/// Results of the same probe while load was sent. What is next to this object is idle.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnderLoad<'a> {
     /// The load as typed.

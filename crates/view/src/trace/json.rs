@@ -143,7 +143,7 @@ pub struct SeenOf {
     pub class: String,
     /// ECN bits.
     pub ecn: u8,
-    /// On so many packets.
+    /// On how many packets.
     pub packets: u64,
 }
 
@@ -152,7 +152,7 @@ pub struct SeenOf {
 pub struct StackOf<'a> {
     /// Its labels, the top first.
     pub stack: &'a [Entry],
-    /// On so many packets.
+    /// On how many packets.
     pub packets: u64,
 }
 

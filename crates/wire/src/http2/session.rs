@@ -296,7 +296,7 @@ impl Session {
             }
             kind::SETTINGS => self.settings(header, payload)?,
             kind::PUSH_PROMISE => {
-                return Err(Http2Error::Protocol("it pushes what it was told not to"));
+                return Err(Http2Error::Protocol("it pushes although that is off"));
             }
             kind::PING => self.ping(header, payload)?,
             kind::GOAWAY => self.go_away(payload)?,
@@ -313,7 +313,7 @@ impl Session {
     fn of_request(&self, header: Header) -> Result<(), Http2Error> {
         match header.stream % 2 == 1 && header.stream <= self.stream {
             true => Ok(()),
-            false => Err(Http2Error::Protocol("a stream that nobody opened")),
+            false => Err(Http2Error::Protocol("a stream that was not opened")),
         }
     }
 

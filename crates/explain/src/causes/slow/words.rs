@@ -287,7 +287,7 @@ fn of_stages(stages: StageSet) -> String {
             "the transfer of the reply, from its first byte to its last: the server and the network"
                 .to_owned()
         }
-        Place::Unclear => format!("{stages}, which the stamps do not tell apart"),
+        Place::Unclear => format!("{stages}, which the stamps do not separate"),
     }
 }
 

@@ -119,7 +119,7 @@ fn beside(tally: &Tally) -> Option<String> {
     };
     Some(format!(
         "{stamps} do not tell the network from the server, but handshakes or other requests that crossed meanwhile do: of those \
-         beside each, {} were late",
+         at the time of each, {} were late",
         format_share(late as f64 / of.max(1) as f64)
     ))
 }

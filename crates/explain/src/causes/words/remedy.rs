@@ -257,10 +257,10 @@ fn of_network_and_server(tally: &Tally, gathered: &Gathered<'_>) -> String {
     }
     let handshakes = match gathered.handshakes {
         (0, _) => {
-            "; handshakes beside the requests (a probe by `tcp-connect`) show what the network takes"
+            "; handshakes during the requests (a probe by `tcp-connect`) show what the network takes"
         }
         _ => {
-            "; more handshakes beside the requests show what the network takes at the time of each"
+            "; more handshakes during the requests show what the network takes at the time of each"
         }
     };
     format!(

@@ -345,7 +345,7 @@ impl ComparisonContext<'_> {
                 relative: false,
             } if within.dimension != self.dimension => {
                 let (wanted, found) = (self.dimension, within.dimension);
-                Err(format!("{wanted} cannot be within so many {found}"))
+                Err(format!("{wanted} cannot be within a number of {found}"))
             }
             _ => Ok(()),
         }

@@ -258,7 +258,7 @@ pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dim
             let advice = advice.map_or(String::new(), |unit| {
                 format!(": give the number its unit, as in `1{unit}`")
             });
-            Err(format!("{} cannot be held against {}{advice}", a.1, b.1))
+            Err(format!("{} cannot be compared with {}{advice}", a.1, b.1))
         }
     }
 }

@@ -609,7 +609,7 @@ fn what_cannot_be_computed_says_why() {
     for (check, reason) in [
         (
             "slope(p50(response) on wait) > 8ns/1B",
-            "1 cannot be held against ns/B",
+            "1 cannot be compared with ns/B",
         ),
         (
             "p999(response | wait=1ms, condition=quiet) < 1s",
@@ -1385,7 +1385,7 @@ fn what_series_there_are_not_says_so() {
         ("mean(backlog | of=nowhere) > 1cells", NotApplicable, "it has s1→s2, s2→s1"),
         ("mean(backlog | probe=echo) > 1cells", NotApplicable, "no factor `probe`"),
         ("mean(response | of=echo) > 1ms", NotApplicable, "no factor `of`"),
-        ("mean(backlog | of='s1→s2') > 1B", Undecided, "cannot be held against"),
+        ("mean(backlog | of='s1→s2') > 1B", Undecided, "cannot be compared with"),
         ("share(backlog > 500B | of='s1→s2') > 0", Undecided, "backlog counts cells, its bound B"),
         ("mean(lost_load | case=FIFO) > 100", Undecided, "at least 3 trials"),
     ];
@@ -1501,7 +1501,7 @@ fn a_peak_is_a_number_of_each_trial_and_port() {
         ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 10 %", True, ""),
         ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 90 %", Undecided, ""),
         ("share(peak_backlog > 1000cells | case=EFCI, of='s1→s2') > 10 %", Undecided, ""),
-        ("mean(peak_backlog | case=EFCI, of='s1→s2') > 1B", Undecided, "cannot be held against"),
+        ("mean(peak_backlog | case=EFCI, of='s1→s2') > 1B", Undecided, "cannot be compared with"),
         ("mean(peak_backlog | of=nowhere) > 1cells", Verdict::NotApplicable, "it has s1→s2, s2→s1"),
     ];
     for (check, verdict, why) in cases {
@@ -1560,7 +1560,7 @@ fn what_a_queue_drops_is_a_number_of_each_trial_and_port() {
         // 100 + 101 + 102 + 103.
         ("406 <= count(drops) <= 406", True, ""),
         ("mean(drops | of='s1→s2') < 99packets", False, ""),
-        ("mean(drops | of='s1→s2') > 1cells", Undecided, "cannot be held against"),
+        ("mean(drops | of='s1→s2') > 1cells", Undecided, "cannot be compared with"),
         ("mean(marks) > 1packets", NotApplicable, "this run kept no marks"),
     ];
     for (check, verdict, why) in cases {

@@ -122,7 +122,7 @@ pub(super) fn refused_by_tls(error: &rustls::Error) -> String {
                 "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS; dns: --tls-name NAME), or --insecure".to_owned()
             }
             Bad::UnknownIssuer => {
-                "nobody that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
+                "no authority that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
                     .to_owned()
             }
             Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {

@@ -183,7 +183,7 @@ fn unverified(probe: &Probe) -> Option<String> {
         _ => return None,
     };
     (*trust == Trust::Anyone).then(|| {
-        "certificates were not verified (--insecure): nobody knows who answered".to_owned()
+        "certificates were not verified (--insecure): who answered is not known".to_owned()
     })
 }
 

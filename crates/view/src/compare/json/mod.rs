@@ -28,7 +28,7 @@ pub struct Document<'a> {
     pub differences: &'a [Difference],
     /// What the verdicts are about: the name of a measure.
     pub headline: &'static str,
-    /// For so many figures the verdicts allow: each is told to differ as if so many had to be right at once.
+    /// How many figures the verdicts allow for: each differs only if it would with this many right at once.
     pub looks: usize,
     /// What came out, in sentences.
     pub verdict: String,

@@ -58,7 +58,7 @@ pub struct Packets {
     pub corrupt: u64,
     /// The send call failed: not among those sent.
     pub local_error: u64,
-    /// One of so many stands for all of them in shifts and tests.
+    /// One of this many stands for all of them in shifts and tests.
     pub one_of: usize,
 }
 
