@@ -52,6 +52,26 @@ pub struct StreamShown<'a> {
     pub lost: u64,
 }
 
+/// A number, as an integer where it is whole, such as a count of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// It is whole.
+    Whole(i64),
+    /// It has a fraction, or more digits than a number of 64 bits keeps.
+    Other(f64),
+}
+
+impl From<f64> for Amount {
+    fn from(value: f64) -> Self {
+        let whole = value as i64;
+        match whole as f64 == value && whole.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
+            true => Self::Whole(whole),
+            false => Self::Other(value),
+        }
+    }
+}
+
 /// A figure that the tool printed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Figure<'a> {
@@ -60,9 +80,11 @@ pub struct Figure<'a> {
     /// What it is.
     pub what: String,
     /// As the tool has it.
-    pub theirs: f64,
+    #[schemars(with = "f64")]
+    pub theirs: Amount,
     /// The same made of its packets; null where the file has none for it.
-    pub ours: Option<f64>,
+    #[schemars(with = "Option<f64>")]
+    pub ours: Option<Amount>,
     /// What both count.
     pub unit: Unit,
     /// As it was printed.
@@ -77,9 +99,11 @@ pub struct Disagrees<'a> {
     /// What it is.
     pub what: String,
     /// As the tool has it.
-    pub theirs: f64,
+    #[schemars(with = "f64")]
+    pub theirs: Amount,
     /// As its packets give it.
-    pub ours: f64,
+    #[schemars(with = "f64")]
+    pub ours: Amount,
     /// What both count.
     pub unit: Unit,
     /// In words.
@@ -136,8 +160,8 @@ impl<'a> Figure<'a> {
         Self {
             stream: stream_name(imported, said.stream),
             what: said.what.to_string(),
-            theirs: said.value,
-            ours: said.ours,
+            theirs: said.value.into(),
+            ours: said.ours.map(Amount::from),
             unit: said.unit,
             printed: &said.printed,
         }
@@ -149,8 +173,8 @@ impl<'a> Disagrees<'a> {
         Self {
             stream: stream_name(imported, disagreement.stream),
             what: disagreement.what.to_string(),
-            theirs: disagreement.said,
-            ours: disagreement.ours,
+            theirs: disagreement.said.into(),
+            ours: disagreement.ours.into(),
             unit: disagreement.unit,
             sentence: &disagreement.sentence,
         }
@@ -184,6 +208,17 @@ mod tests {
             let mut broken = document.clone();
             broken["streams"] = Value::Null;
             assert!(!validator.is_valid(&broken));
+            let said = document["said"].as_array().unwrap().iter();
+            let mut counts = said.filter(|said| said["unit"] == "packets");
+            assert!(counts.all(|said| said["theirs"].is_u64()), "{document}");
         }
+    }
+
+    #[test]
+    fn what_is_whole_is_an_integer() {
+        let written = |value: f64| serde_json::to_string(&Amount::from(value)).unwrap();
+        let values = [3.0, -1.0, 0.5, 1e300, f64::NAN, f64::INFINITY];
+        let texts = ["3", "-1", "0.5", "1e+300", "null", "null"];
+        assert_eq!(values.map(written), texts);
     }
 }

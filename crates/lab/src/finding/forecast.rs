@@ -98,7 +98,7 @@ pub fn left_open(judged: &Judged) -> Option<&str> {
     let undecided = judged.verdict == Verdict::Undecided;
     let mut compared = judged.parts.iter().flat_map(|part| &part.comparisons);
     let open = compared.find(|compared| {
-        let is_open = compared.low.is_none() || compared.high.is_none();
+        let is_open = compared.ends.low.is_none() || compared.ends.high.is_none();
         compared.verdict == Verdict::Undecided && is_open
     });
     open.filter(|_| undecided)
@@ -181,8 +181,8 @@ impl Found {
     fn new((left, right): (&Value, &Value), compared: &Compared) -> Option<Self> {
         let on_scale = |x| on_scale(compared.by, x);
         let value = on_scale(compared.value?);
-        let down = (compared.low).map(|low| (value - on_scale(low)).max(0.0));
-        let up = (compared.high).map(|high| (on_scale(high) - value).max(0.0));
+        let down = (compared.ends.low).map(|low| (value - on_scale(low)).max(0.0));
+        let up = (compared.ends.high).map(|high| (on_scale(high) - value).max(0.0));
         let is_decided = compared.verdict != Verdict::Undecided;
         let (down, up) = match (down, up) {
             (Some(down), Some(up)) => (down, up),
@@ -262,6 +262,7 @@ fn on_scale(by: ComparisonScale, x: f64) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::verdict::Ends;
     use super::*;
     use delaylab_model::experiment::FindingSection;
 
@@ -274,8 +275,7 @@ mod tests {
             unit: String::new(),
             value: Some(value),
             value_unit: String::new(),
-            low: Some(value - reach),
-            high: Some(value + reach),
+            ends: Ends::finite(value - reach, value + reach),
             above,
             below,
             repeats_differ: false,
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn a_maximum_stays_as_it_was() {
         let mut largest = compared(5.0, 0.0, Some(0.0), None);
-        largest.high = None;
+        largest.ends.high = None;
         largest.verdict = Verdict::True;
         assert_eq!(of_comparison(&largest, times(2.0)).is_true, 1.0);
     }
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn an_interval_with_one_end_is_no_promise() {
         let mut quantile = compared(1.1, 1.0, Some(0.0), None);
-        (quantile.high, quantile.verdict) = (None, Verdict::True);
+        (quantile.ends.high, quantile.verdict) = (None, Verdict::True);
         let near = of_comparison(&quantile, times(1.0)).is_true;
         assert!((0.5..0.7).contains(&near), "{near}");
 
@@ -396,7 +396,7 @@ mod tests {
                 reason: String::new(),
                 statistics: Vec::new(),
                 comparisons: vec![Compared {
-                    high: None,
+                    ends: Ends::finite(-0.5, f64::INFINITY),
                     verdict,
                     reason: "more packets are needed".to_owned(),
                     ..compared(0.5, 1.0, None, Some(0.0))
@@ -418,8 +418,7 @@ mod tests {
         let none = |share: f64, bound: f64, reach: [f64; 2]| Compared {
             left: Some(share),
             right: Some(bound),
-            low: Some(share - bound - reach[0]),
-            high: Some(share - bound + reach[1]),
+            ends: Ends::finite(share - bound - reach[0], share - bound + reach[1]),
             ..compared(share - bound, 0.0, None, Some(0.0))
         };
         let lost = none(0.0, 1e-3, [0.0, 3e-3]);
@@ -459,8 +458,7 @@ mod tests {
     #[test]
     fn an_interval_reaches_further_to_one_side() {
         let skewed = Compared {
-            low: Some(-6.0),
-            high: Some(5.0),
+            ends: Ends::finite(-6.0, 5.0),
             ..compared(-5.0, 0.0, None, Some(0.0))
         };
         let chances = [1.0, 4.0, 100.0].map(|k| of_comparison(&skewed, times(k)));

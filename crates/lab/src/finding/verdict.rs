@@ -1,5 +1,6 @@
 //! The result of a check with everything needed to recompute it by hand: the content of `findings.json`.
 
+use delaylab_model::interval::Interval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -132,6 +133,58 @@ impl fmt::Display for FixedLevel {
     }
 }
 
+/// The ends of a 95 % interval; `None` where there is none, or nothing bounds it on that side.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenEnds", into = "WrittenEnds")]
+pub struct Ends {
+    /// The lower one.
+    pub low: Option<f64>,
+    /// The upper one.
+    pub high: Option<f64>,
+}
+
+impl Ends {
+    /// Those of these that are finite.
+    pub fn finite(low: f64, high: f64) -> Self {
+        let finite = |end: f64| end.is_finite().then_some(end);
+        Self {
+            low: finite(low),
+            high: finite(high),
+        }
+    }
+}
+
+/// As they are written: as an interval, as in all documents, and each by itself, as this one always had them.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct WrittenEnds {
+    /// The 95 % interval; null where there is none, or nothing bounds it.
+    #[serde(skip_deserializing)]
+    interval: Option<Interval>,
+    /// Its lower end; null where nothing bounds it.
+    low: Option<f64>,
+    /// Its upper end; null where nothing bounds it.
+    high: Option<f64>,
+}
+
+impl From<WrittenEnds> for Ends {
+    fn from(WrittenEnds { low, high, .. }: WrittenEnds) -> Self {
+        Self { low, high }
+    }
+}
+
+impl From<Ends> for WrittenEnds {
+    fn from(Ends { low, high }: Ends) -> Self {
+        Self {
+            interval: Interval::bounded(
+                low.unwrap_or(f64::NEG_INFINITY),
+                high.unwrap_or(f64::INFINITY),
+            ),
+            low,
+            high,
+        }
+    }
+}
+
 /// A statistic and its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluated {
@@ -141,10 +194,9 @@ pub struct Evaluated {
     pub value: Option<f64>,
     /// Of the value and its interval: `ns`, `B`, `ns/B`, `1` for a plain number or a share.
     pub unit: String,
-    /// Lower end of the 95 % interval; null where there is none, or nothing bounds it below.
-    pub low: Option<f64>,
-    /// Upper end; null where there is none, or nothing bounds it above.
-    pub high: Option<f64>,
+    /// Of the 95 % interval.
+    #[serde(flatten)]
+    pub ends: Ends,
     /// Why an end is missing.
     pub no_interval: Option<String>,
     /// How many values it is made of.
@@ -184,10 +236,9 @@ pub struct Compared {
     pub value: Option<f64>,
     /// Unit of the difference or ratio.
     pub value_unit: String,
-    /// Lower end of its 95 % interval, or of where it surely is; null where there is none, or nothing bounds it below.
-    pub low: Option<f64>,
-    /// Upper end; null where there is none, or nothing bounds it above.
-    pub high: Option<f64>,
+    /// Of its 95 % interval, or of where it surely is.
+    #[serde(flatten)]
+    pub ends: Ends,
     /// True where all of the interval is above this; null where any is.
     pub above: Option<f64>,
     /// True where all of the interval is below this; null where any is.
@@ -243,6 +294,25 @@ mod tests {
             Undecided
         );
         assert_eq!(Verdict::wherever_applicable([NotApplicable]), NotApplicable);
+    }
+
+    #[test]
+    fn an_interval_is_written_as_an_object_and_read_by_its_ends() {
+        let ends = Ends {
+            low: Some(1.0),
+            high: None,
+        };
+        let text = serde_json::to_string(&ends).unwrap_or_default();
+        assert_eq!(
+            text,
+            r#"{"interval":{"low":1.0,"high":null,"level":0.95},"low":1.0,"high":null}"#
+        );
+        let read = |text: &str| serde_json::from_str::<Ends>(text).ok();
+        assert_eq!(read(&text), Some(ends));
+        // As older versions wrote them.
+        assert_eq!(read(r#"{"low":1.0,"high":null}"#), Some(ends));
+        let text = serde_json::to_string(&Ends::default()).unwrap_or_default();
+        assert_eq!(text, r#"{"interval":null,"low":null,"high":null}"#);
     }
 
     #[test]

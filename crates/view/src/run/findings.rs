@@ -59,7 +59,7 @@ impl Decided {
                 false => ends,
             }
         };
-        let [low, high] = ends(compared.low, compared.high);
+        let [low, high] = ends(compared.ends.low, compared.ends.high);
         let [above, below] = ends(compared.above, compared.below);
         let [above, below] = match claimed.denied {
             false => [above, below],
@@ -187,8 +187,8 @@ fn room(claimed: Claimed<'_>) -> f64 {
         };
     };
     let (low, high) = (
-        compared.low.unwrap_or(value),
-        compared.high.unwrap_or(value),
+        compared.ends.low.unwrap_or(value),
+        compared.ends.high.unwrap_or(value),
     );
     let size = [compared.left, compared.right].map(|side| side.unwrap_or(0.0).abs());
     let size = size[0].max(size[1]).max(f64::MIN_POSITIVE);
@@ -348,8 +348,8 @@ fn statistic(level: &str, number: &Evaluated) -> Evidence {
         what: number.statistic.clone(),
         level: level.to_owned(),
         value: number.value,
-        low: number.low,
-        high: number.high,
+        low: number.ends.low,
+        high: number.ends.high,
         unit: match is_share(&number.statistic, &number.unit) {
             true => SHARE.to_owned(),
             false => number.unit.clone(),
@@ -365,8 +365,8 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
         what: number.comparison.clone(),
         level: level.to_owned(),
         value: number.value,
-        low: number.low,
-        high: number.high,
+        low: number.ends.low,
+        high: number.ends.high,
         unit: units(number)[1].to_owned(),
         count: 0,
         verdict: Some(number.verdict),
@@ -378,6 +378,7 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_lab::finding::verdict::Ends;
 
     #[test]
     fn a_bound_on_the_left_is_a_number_alone() {
@@ -408,8 +409,7 @@ mod tests {
             unit: "ns".to_owned(),
             value: Some(value * 1e6),
             value_unit: "ns".to_owned(),
-            low: Some(ends[0] * 1e6),
-            high: Some(ends[1] * 1e6),
+            ends: Ends::finite(ends[0] * 1e6, ends[1] * 1e6),
             above: None,
             below: Some(0.0),
             repeats_differ: false,
@@ -455,7 +455,7 @@ mod tests {
         over.comparison = "max(response) > 5ms".to_owned();
         (over.above, over.below) = (Some(0.0), None);
         let mut nearer = over.clone();
-        (nearer.comparison, nearer.high) = ("p99(response) > 5ms".to_owned(), Some(-0.1e6));
+        (nearer.comparison, nearer.ends.high) = ("p99(response) > 5ms".to_owned(), Some(-0.1e6));
         let judged = |comparisons: Vec<Compared>, check: &str| Judged {
             id: String::new(),
             says: String::new(),

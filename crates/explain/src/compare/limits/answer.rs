@@ -147,8 +147,8 @@ impl Question<'_> {
         let value = compared.value?;
         let found = Estimate {
             value,
-            low: compared.low.unwrap_or(f64::NEG_INFINITY),
-            high: compared.high.unwrap_or(f64::INFINITY),
+            low: compared.ends.low.unwrap_or(f64::NEG_INFINITY),
+            high: compared.ends.high.unwrap_or(f64::INFINITY),
         };
         let map = |f: &dyn Fn(f64) -> f64| Estimate {
             value: f(found.value),

@@ -7,7 +7,7 @@ use super::select::Selection;
 use super::steps;
 use crate::finding::check::{Beyond, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
-use crate::finding::verdict::{Compared, ComparisonScale, Evaluated, Verdict};
+use crate::finding::verdict::{Compared, ComparisonScale, Ends, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
 
 /// Do not advise measuring more than this many times as many packets or repeats.
@@ -63,8 +63,7 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
         unit: Dimension::NUMBER.to_string(),
         value: None,
         value_unit: Dimension::NUMBER.to_string(),
-        low: None,
-        high: None,
+        ends: Ends::default(),
         above: None,
         below: None,
         repeats_differ: false,
@@ -184,7 +183,7 @@ impl ComparisonContext<'_> {
             return Ok(());
         }
         let found = self.by_intervals(compared, evaluation, a, b);
-        let is_open = compared.low.is_none() || compared.high.is_none();
+        let is_open = compared.ends.low.is_none() || compared.ends.high.is_none();
         if compared.verdict == Verdict::Undecided && is_open {
             return self
                 .by_sure_ends(compared, evaluation, a, b)
@@ -234,7 +233,7 @@ impl ComparisonContext<'_> {
         };
         compared.value_unit = self.value_dimension(compared.by).to_string();
         compared.value = finite(value);
-        (compared.low, compared.high) = (finite(bounds.low), finite(bounds.high));
+        compared.ends = Ends::finite(bounds.low, bounds.high);
         (compared.above, compared.below) = (range.above, range.below);
         compared.repeats_differ = bounds.repeats_differ;
         compared.of_trials = bounds.is_of_trials();
@@ -292,7 +291,7 @@ impl ComparisonContext<'_> {
         let unit = self.value_dimension(by);
         (compared.left, compared.right) = (finite(left), finite(right));
         (compared.by, compared.value_unit) = (by, unit.to_string());
-        (compared.value, compared.low, compared.high) = (finite(value), finite(low), finite(high));
+        (compared.value, compared.ends) = (finite(value), Ends::finite(low, high));
         (compared.above, compared.below) = (range.above, range.below);
         (compared.repeats_differ, compared.of_trials) = (false, false);
         compared.verdict = verdict;

@@ -225,7 +225,7 @@ fn finding_002_2() {
     assert_eq!(few.verdict, Verdict::Undecided, "{}", few.reason);
     let second = &few.parts[0].comparisons[1];
     assert!(
-        second.value == Some(-0.005) && second.high > Some(0.0),
+        second.value == Some(-0.005) && second.ends.high > Some(0.0),
         "{second:?}"
     );
 }
@@ -397,7 +397,7 @@ fn finding_000_1_at(apart: usize, conditions: &[&str]) {
     );
     let steps = found.parts[0].statistics.last().unwrap();
     assert_eq!((steps.value, steps.unit.as_str()), (Some(48.0), "B"));
-    assert_eq!((steps.low, steps.high), (Some(48.0), Some(48.0)));
+    assert_eq!((steps.ends.low, steps.ends.high), (Some(48.0), Some(48.0)));
     assert!(steps.note.as_ref().unwrap().contains("as if"), "{steps:?}");
     let others = |size: f64| 100.0 * US * ((size + 8.0) / 60.0).ceil();
     expect(
@@ -797,7 +797,7 @@ fn a_far_quantile_is_judged_on_the_side_that_is_known() {
     expect("p99(response) < 1ms", &data, Verdict::Undecided, open);
     let judged = judged("p99(response) > 100us", &data);
     let p99 = &judged.parts[0].statistics[0];
-    assert!(p99.low.is_some() && p99.high.is_none());
+    assert!(p99.ends.low.is_some() && p99.ends.high.is_none());
     let why = p99.no_interval.as_ref().unwrap();
     assert!(why.contains("more packets are needed"), "{why}");
     let both = "p99(response) - p1(response) > 1us";
@@ -884,7 +884,7 @@ fn sides_that_are_surely_apart_are_told_without_an_interval() {
         let data = saws(2, 90, are_copies);
         expect(BELOW, &data, Verdict::True, " and surely from ");
         let compared = judged(BELOW, &data).parts.remove(0).comparisons.remove(0);
-        assert!(compared.high.unwrap() < 0.0 && compared.low < compared.value);
+        assert!(compared.ends.high.unwrap() < 0.0 && compared.ends.low < compared.value);
         let above = "p50(response | case=b) < 20ms";
         expect(above, &data, Verdict::False, "surely from 10.0 ms");
         let about = "p50(response | case=b) ≈ 40ms within 60 %";
@@ -1142,8 +1142,8 @@ fn a_delay_is_never_less_than_nothing_and_repeats_are_asked_for() {
         panic!("{judged:?}")
     };
     let (median, compared) = (&part.statistics[0], &part.comparisons[0]);
-    assert_eq!(median.low, Some(0.0), "{median:?}");
-    assert!(compared.low >= Some(-3.0 * MS), "{compared:?}");
+    assert_eq!(median.ends.low, Some(0.0), "{median:?}");
+    assert!(compared.ends.low >= Some(-3.0 * MS), "{compared:?}");
     assert_eq!(judged.verdict, Verdict::Undecided);
     assert!(
         judged.reason.contains("more repeats would settle it"),
@@ -1152,7 +1152,7 @@ fn a_delay_is_never_less_than_nothing_and_repeats_are_asked_for() {
     );
     // What may be negative is left alone.
     let difference = self::judged("p50(response) - p50(network) < 3ms", &samples);
-    assert!(difference.parts[0].comparisons[0].low < Some(-3.0 * MS));
+    assert!(difference.parts[0].comparisons[0].ends.low < Some(-3.0 * MS));
 }
 
 /// The least delay may be far below the least seen, where the queue was never empty; it is above zero all the same.
@@ -1168,7 +1168,7 @@ fn a_delay_above_the_least_is_no_more_than_the_delay() {
     let of = |check: &str| judged(check, &samples).parts.remove(0);
     let difference = of("mean(response) - min(response) < 23ms");
     assert_eq!(difference.verdict, Verdict::True, "{}", difference.reason);
-    assert_eq!(difference.statistics[1].low, Some(0.0));
+    assert_eq!(difference.statistics[1].ends.low, Some(0.0));
     let ratio = of("mean(response) - min(response) ≈ 15ms within 50 %");
     assert_eq!(ratio.verdict, Verdict::True, "{}", ratio.reason);
 }
@@ -1183,7 +1183,7 @@ fn a_ratio_is_no_more_than_what_it_is_made_of_can_be() {
     });
     let check = "share(response > 2ms | wait=0ms, condition=quiet) ≈ 80 % within 10 %";
     let compared = judged(check, &data).parts.remove(0).comparisons.remove(0);
-    assert!(compared.high.unwrap() <= 1.25, "{compared:?}");
+    assert!(compared.ends.high.unwrap() <= 1.25, "{compared:?}");
 }
 
 #[test]
@@ -1199,21 +1199,21 @@ fn a_verdict_can_be_recomputed_from_what_is_printed() {
         assert_eq!((statistic.count, statistic.trials), (3000, 6));
         let difference = comparison.left.unwrap() - comparison.right.unwrap();
         assert!((comparison.value.unwrap() - difference).abs() < 1e-6);
-        assert!(comparison.low < comparison.value && comparison.value < comparison.high);
-        assert!(statistic.low < statistic.value && statistic.value < statistic.high);
+        assert!(comparison.ends.low < comparison.value && comparison.value < comparison.ends.high);
+        assert!(statistic.ends.low < statistic.value && statistic.value < statistic.ends.high);
         // A number has no error, so the two intervals are the same one, moved.
-        let moved = statistic.low.unwrap() - comparison.right.unwrap();
-        assert!((moved - comparison.low.unwrap()).abs() < 1e-6 * moved.abs());
+        let moved = statistic.ends.low.unwrap() - comparison.right.unwrap();
+        assert!((moved - comparison.ends.low.unwrap()).abs() < 1e-6 * moved.abs());
     }
     let expected = [Verdict::False, Verdict::True];
     for (comparison, expected) in judged.parts[0].comparisons.iter().zip(expected) {
         assert_eq!(comparison.verdict, expected);
         let above = comparison
             .above
-            .is_some_and(|above| comparison.low > Some(above));
+            .is_some_and(|above| comparison.ends.low > Some(above));
         let below = comparison
             .below
-            .is_some_and(|below| comparison.high < Some(below));
+            .is_some_and(|below| comparison.ends.high < Some(below));
         assert_eq!(above || below, expected == Verdict::True);
     }
 }
@@ -1371,8 +1371,12 @@ fn a_line_is_never_busier_than_all_the_time() {
     }
     let part = judged("mean(utilisation) > 90%", &samples).parts.remove(0);
     let (mean, compared) = (&part.statistics[0], &part.comparisons[0]);
-    assert_eq!((mean.low, mean.high), (Some(0.0), Some(1.0)), "{mean:?}");
-    assert!(compared.high <= Some(0.1 + 1e-9), "{compared:?}");
+    assert_eq!(
+        (mean.ends.low, mean.ends.high),
+        (Some(0.0), Some(1.0)),
+        "{mean:?}"
+    );
+    assert!(compared.ends.high <= Some(0.1 + 1e-9), "{compared:?}");
 }
 
 #[test]
@@ -1704,7 +1708,10 @@ fn copies_of_a_simulation_count_once() {
     const CHECK: &str = "mean(response) < 1s";
     let one = evidence(CHECK, &simulated(&["a"], |_, _| 1).first_trials(1));
     let copies = evidence(CHECK, &simulated(&["a"], |_, _| 1));
-    assert_eq!((copies.low, copies.high), (one.low, one.high));
+    assert_eq!(
+        (copies.ends.low, copies.ends.high),
+        (one.ends.low, one.ends.high)
+    );
     assert_eq!((copies.count, copies.trials), (one.count, 1));
     // Nor do levels that change nothing make two of one.
     let plain = evidence(CHECK, &simulated(&["a"], |_, repeat| u64::from(repeat)));
@@ -1712,7 +1719,10 @@ fn copies_of_a_simulation_count_once() {
         CHECK,
         &simulated(&["a", "b"], |_, repeat| u64::from(repeat)),
     );
-    assert_eq!((twice.low, twice.high), (plain.low, plain.high));
+    assert_eq!(
+        (twice.ends.low, twice.ends.high),
+        (plain.ends.low, plain.ends.high)
+    );
     assert_eq!((twice.count, twice.trials), (plain.count, 4));
     let others = evidence(
         CHECK,
@@ -1758,7 +1768,8 @@ fn with_common_random_numbers(repeats: u32) -> Samples {
 
 #[test]
 fn levels_with_common_random_numbers_are_one_repeat() {
-    let width = |evidence: super::Evaluated| evidence.high.unwrap() - evidence.low.unwrap();
+    let width =
+        |evidence: super::Evaluated| evidence.ends.high.unwrap() - evidence.ends.low.unwrap();
     for repeats in [1, 4] {
         let samples = with_common_random_numbers(repeats);
         let of = |selected: &str| evidence(&format!("mean(response{selected}) < 1s"), &samples);

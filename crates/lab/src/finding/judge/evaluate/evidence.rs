@@ -4,7 +4,7 @@ use super::{Evaluation, finite, nothing};
 use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::judge::plan::{Leaf, Term};
 use crate::finding::judge::steps;
-use crate::finding::verdict::Evaluated;
+use crate::finding::verdict::{Ends, Evaluated};
 use delaylab_stats::comparison::Bounds;
 
 impl Evaluation<'_> {
@@ -22,8 +22,9 @@ impl Evaluation<'_> {
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
         let (least, most) = leaf.possible();
-        evidence.low = evidence.low.map(|low| low.max(least));
-        evidence.high = evidence.high.map(|high| high.min(most));
+        let Ends { low, high } = &mut evidence.ends;
+        *low = low.map(|low| low.max(least));
+        *high = high.map(|high| high.min(most));
         evidence.no_interval = self.leaf_doubt(index, false).or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
@@ -111,18 +112,17 @@ fn evaluated(
     value: Option<f64>,
     interval: Result<Bounds, String>,
 ) -> Evaluated {
-    let (low, high, no_interval) = match interval {
-        Ok(bounds) => (finite(bounds.low), finite(bounds.high), None),
-        Err(reason) => (None, None, Some(reason)),
+    let (ends, no_interval) = match interval {
+        Ok(bounds) => (Ends::finite(bounds.low, bounds.high), None),
+        Err(reason) => (Ends::default(), Some(reason)),
     };
-    let unbounded = no_interval.is_none() && (low.is_none() || high.is_none());
+    let unbounded = no_interval.is_none() && (ends.low.is_none() || ends.high.is_none());
     let open = || "a more extreme one may come at any time; repeats would bound it".to_owned();
     Evaluated {
         statistic: text.to_owned(),
         value: value.and_then(finite),
         unit: dimension.to_string(),
-        low,
-        high,
+        ends,
         no_interval: no_interval.or_else(|| unbounded.then(open)),
         count: 0,
         effective: None,
