@@ -316,6 +316,26 @@ fn what_a_world_does_not_keep_is_known_before_the_run() {
     assert_eq!(not_applicable(&check, &run, &|_, _| None), None);
 }
 
+/// As the run judges it: a simulated host has a clock if reading it costs something.
+#[test]
+fn clock_reads_are_of_hosts_that_read_a_clock() {
+    let why = |host: &str| {
+        let text = format!("{NAMES}\n[path.host]\n{host}\n");
+        let experiment = Experiment::read(source(&text)).unwrap();
+        let choices = Choices {
+            world: Some(WorldName::Sim),
+            ..Choices::default()
+        };
+        let run = experiment.resolve(&choices, &|_| Vec::new()).unwrap();
+        let claim = "share(clock_reads >= 10ms) >= 0.01 %";
+        let check = delaylab_lab::finding::Check::parse(claim).unwrap();
+        not_applicable(&check, &run, &|_, _| Some(Vec::new()))
+    };
+    assert_eq!(why("noise = \"linux\""), None);
+    assert_eq!(why("clock_read = { cost = \"30ns\" }"), None);
+    assert!(why("per_packet = \"10us\"").is_some());
+}
+
 #[test]
 fn where_no_world_honours_every_trial_series_are_not_judged() {
     let text = NAMES.replacen("of='s1→s2'", "of='s1→s9'", 1);

@@ -213,7 +213,9 @@ fn document<'a>(
     };
     document.expected_from = Some(expected.run());
     for (shown, finding) in document.findings.iter_mut().zip(&resolved.findings) {
-        shown.expected = expected.forecast(finding);
+        if shown.not_applicable.is_none() {
+            shown.expected = expected.forecast(finding);
+        }
     }
     document
 }

@@ -84,9 +84,7 @@ impl Roles {
     pub(super) fn new(rows: &[TrialRow], resolved: Option<&Resolved>) -> Self {
         let mut stress = BTreeSet::new();
         for planned in resolved.iter().flat_map(|resolved| &resolved.planned) {
-            let path = &planned.trial.path;
-            let nodes = path.node.iter().filter_map(|node| node.host.as_ref());
-            let hosts = path.host.iter().chain(nodes);
+            let hosts = planned.trial.path.host_costs();
             let daemons = hosts.flat_map(|host| host.with_noise().daemon);
             let only = |conditions: &Vec<HostCondition>| *conditions == [HostCondition::Stressed];
             let stressed = daemons.filter(|daemon| daemon.conditions.as_ref().is_some_and(only));

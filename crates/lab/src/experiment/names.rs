@@ -385,10 +385,18 @@ fn without_level(names: &[NameKind], planned: &[Planned]) -> Option<String> {
     })
 }
 
+/// Whether reading the clock costs its simulated hosts something.
+fn reads_clock(planned: &Planned) -> bool {
+    let mut hosts = planned.trial.path.host_costs();
+    hosts.any(|costs| costs.with_noise().clock_read.is_some())
+}
+
 /// Of a trial that the world cannot honour, it is not known which series it would have: then none is missing.
 fn without_series(names: Vec<NameKind>, run: &Resolved, kept: Kept<'_>) -> Option<String> {
-    if run.world == WorldName::Sim && names.contains(&NameKind::Measure(Measure::ClockReads)) {
-        return Some("a simulation reads no clock".to_owned());
+    let needs_clock = names.contains(&NameKind::Measure(Measure::ClockReads));
+    if run.world == WorldName::Sim && needs_clock && !run.planned.iter().any(reads_clock) {
+        let what = "its hosts read no clock: give them a `clock_read`, or `noise = \"linux\"`";
+        return Some(what.to_owned());
     }
     let mut missing: Vec<NameKind> = names.into_iter().filter(is_of_series).collect();
     let (mut known, mut seen) = (Vec::new(), BTreeSet::new());

@@ -1,6 +1,7 @@
 //! What is built of what is written: where a node or a link says nothing, what is said of all of them.
 
 use super::{ACCESS, Path, Switch};
+use crate::host::HostCosts;
 use crate::quantity::Rate;
 use std::collections::BTreeMap;
 
@@ -71,6 +72,12 @@ impl Path {
         let rate = own.and_then(|link| link.rate).or(lines.next());
         let rate = rate.or(self.rate);
         rate.map(|Rate(rate)| rate)
+    }
+
+    /// What its simulated hosts cost: what is of all, and of those that say it themselves.
+    pub fn host_costs(&self) -> impl Iterator<Item = &HostCosts> {
+        let own = self.node.iter().filter_map(|node| node.host.as_ref());
+        self.host.iter().chain(own)
     }
 
     /// The fields in use that say how to build a path. A world that has its path already honours
