@@ -110,6 +110,8 @@ pub struct TcpOptions {
     pub min_rto: Option<Duration>,
     /// Delayed ACKs.
     pub delayed_acks: Option<DelayedAcks>,
+    /// Maximum segment size: bytes of data and TCP options in a segment. By default, and at most, the MTU less 40 (RFC 6691).
+    pub mss: Option<Size>,
     /// Bytes of the first congestion window.
     pub initial_window: Option<Size>,
     /// Bytes that the sender may have unacknowledged; `window` limits them too.

@@ -570,6 +570,43 @@ mod long {
         same_on_one_thread_and_on_two(CATALOGUE);
     }
 
+    /// Echoes beside TTCPs in a simulated testbed once took hundreds of milliseconds, where the real one has two or three.
+    #[test]
+    fn the_testbed_that_is_simulated_responds_as_the_testbed_does() {
+        let scratch = Scratch::new();
+        let short = "--set sweep.size.to=[\"64B\"] --set design.repeats=1";
+        let done = ran(
+            &scratch,
+            &format!("run atm-response-time --quick -q --no-report {short}"),
+        );
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let found = fs::read_to_string(scratch.path("runs/latest/findings.json")).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        assert_eq!(found[0]["id"], "003.0");
+        assert_eq!(found[0]["verdict"], "true", "{}", found[0]);
+    }
+
+    #[test]
+    fn check_knows_of_each_of_the_catalogue_what_the_run_cannot_judge() {
+        for words in CATALOGUE {
+            let scratch = Scratch::new();
+            let checked = ran(&scratch, &format!("check {words} --quick --json"));
+            assert_eq!(checked.code, 0, "{words}: {}", checked.stderr);
+            let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+            let done = ran(&scratch, &format!("run {words} --quick -q --no-report"));
+            assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+            let judged = fs::read_to_string(scratch.path("runs/latest/findings.json")).unwrap();
+            let judged: serde_json::Value = serde_json::from_str(&judged).unwrap();
+            let pairs =
+                (checked["findings"].as_array().unwrap().iter()).zip(judged.as_array().unwrap());
+            for (before, after) in pairs {
+                let is_known = !before["not_applicable"].is_null();
+                let is_so = after["verdict"] == "not_applicable";
+                assert_eq!(is_known, is_so, "{words}: {}", after["id"]);
+            }
+        }
+    }
+
     #[test]
     fn a_simulation_that_is_killed_at_six_moments_is_resumed_to_the_same_bytes() {
         killed_and_resumed(&Vec::from_iter(0..6));

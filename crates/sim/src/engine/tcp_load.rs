@@ -13,6 +13,9 @@ use delaylab_traffic::tcp::{Application, Congestion, DelayedAck, Settings, Timer
 /// The congestion controls, and systems, that there are.
 const NAMES: &str = "reno-1995, reno, newreno, cubic, bbr, dctcp, prague, ns-3";
 
+/// Linux takes no maximum segment size that is less.
+const LEAST_MSS: u64 = 88;
+
 /// Of one transfer: sequence numbers of all rounds stay below 2^64.
 const MOST_BYTES: u64 = 1 << 40;
 
@@ -22,7 +25,8 @@ const MOST_BYTES: u64 = 1 << 40;
 /// Names the field that cannot be honoured.
 pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
     let field = |name: &str| format!("load.{}.{name}", load.name);
-    let Some(preset) = preset(load, mtu) else {
+    let largest = largest_packet(load, mtu).map_err(|refusal| refusal.within(&field("tcp")))?;
+    let Some(preset) = preset(load, largest) else {
         let name = load.congestion_control.as_deref().unwrap_or_default();
         let what = format!("there is no `{name}` here: {NAMES}");
         return refuse(field("congestion_control"), what);
@@ -54,6 +58,18 @@ pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
     }
     settings.most = load.rate.map(|rate| rate.0 / 8);
     Ok(settings)
+}
+
+/// Bytes of IP of a full segment.
+fn largest_packet(load: &Load, mtu: u32) -> Result<u32, Refusal> {
+    match load.tcp.and_then(|options| options.mss) {
+        None => Ok(mtu),
+        Some(Size(mss)) if mss < LEAST_MSS => refuse("mss", format!("is less than {LEAST_MSS} B")),
+        Some(Size(mss)) => {
+            let asked = u32::try_from(mss).unwrap_or(u32::MAX);
+            Ok(mtu.min(asked.saturating_add(TCP_HEADERS)))
+        }
+    }
 }
 
 /// What transfers need, and have not.
@@ -262,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_is_as_large_as_its_mss_and_the_mtu_allow() {
+        let mss = |options: &str| read("cubic", options).unwrap().mss;
+        // Without the option of time stamps, 12 bytes.
+        assert_eq!(mss(""), 1448);
+        assert_eq!(mss("mss = \"536B\""), 524);
+        assert_eq!(mss("mss = \"8960B\""), 1448);
+        let old = read("reno-1995", "mss = \"536B\"").unwrap();
+        assert_eq!((old.mss, old.initial_window), (536, 536));
+    }
+
+    #[test]
     fn what_does_not_go_together_is_refused() {
         for (congestion, options, field) in [
             ("cubic", "sack = false\nrack_tlp = true", "rack_tlp"),
@@ -274,6 +301,7 @@ mod tests {
             ("cubic", "send_buffer = \"1B\"", "send_buffer"),
             ("cubic", "host_queue = \"10packets\"", "host_queue"),
             ("reno-1995", "min_rto = \"5ms\"", "min_rto"),
+            ("cubic", "mss = \"87B\"", "mss"),
         ] {
             let refused = read(congestion, options).unwrap_err();
             assert_eq!(refused, format!("load.bulk.tcp.{field}"));
