@@ -311,6 +311,32 @@ fn the_plan_is_every_combination_as_often_as_asked() {
     }
 }
 
+/// The same for every combination of a repeat, and another in each repeat.
+#[test]
+fn a_random_stagger_is_drawn_for_each_repeat() {
+    let load = "kind = \"tcp\"\nstreams = 0\n";
+    let between = |from: &str, to: &str| {
+        let given = format!("{load}stagger = \"{from}\"\nstagger_to = \"{to}\"\n");
+        resolve(&GOOD.replace(load, &given), &seeded(1))
+    };
+    let resolved = between("100ms", "200ms").unwrap();
+    let drawn = resolved.planned.iter().map(|planned| {
+        let load = &planned.trial.loads[0];
+        assert_eq!(load.stagger_to, None);
+        (planned.repeat, load.stagger.unwrap().0)
+    });
+    let drawn: BTreeSet<_> = drawn.collect();
+    let staggers: BTreeSet<_> = drawn.iter().map(|(_, stagger)| *stagger).collect();
+    assert_eq!((drawn.len(), staggers.len()), (2, 2));
+    assert!(
+        staggers
+            .iter()
+            .all(|stagger| (100_000_000..=200_000_000).contains(stagger))
+    );
+    let said = between("100ms", "50ms").unwrap_err().to_string();
+    assert!(said.contains("stagger_to"), "{said}");
+}
+
 #[test]
 fn what_a_world_has_instead_is_laid_over() {
     let sim = Choices {

@@ -123,6 +123,8 @@ pub struct Load {
     pub lead: Option<Duration>,
     /// From the start of a stream to the start of the next.
     pub stagger: Option<Duration>,
+    /// A random stagger from `stagger` to this is drawn for each repeat, the same at all levels of factors.
+    pub stagger_to: Option<Duration>,
     /// on-off: mean length of a burst.
     pub on: Option<Duration>,
     /// on-off: mean length of a silence.
@@ -141,6 +143,11 @@ pub struct Load {
 }
 
 impl Load {
+    /// The longest that may be drawn, or the one that is given.
+    pub fn longest_stagger(&self) -> Option<Duration> {
+        self.stagger_to.or(self.stagger)
+    }
+
     /// What its stream of this number, from 1, is called in series and sentences.
     pub fn stream_name(&self, number: u32) -> String {
         match self.streams {
@@ -169,6 +176,7 @@ impl Load {
             start: None,
             lead: None,
             stagger: None,
+            stagger_to: None,
             on: None,
             off: None,
             file: None,

@@ -344,7 +344,7 @@ const CATALOGUE: &[&str] = &[
     "kernel-tcp --world sim --set probe.echo.duration=1200ms",
     "kernel-tcp-loss --world sim --set design.repeats=1 --set probe.echo.duration=2500ms",
     "ns3-dumbbell --set probe.echo.duration=600ms",
-    "ns3-ensembles --set sweep.stagger.to=[\"100ms\"] --set probe.echo.duration=600ms",
+    "ns3-ensembles --set design.repeats=1 --set probe.echo.duration=600ms",
     "pfc-headroom",
 ];
 

@@ -230,6 +230,16 @@ impl Maker<'_> {
             let problem = Problem::new(&tried.root.at, "an experiment without a probe");
             tried.problems.push(problem.help("write [[probe]]"));
         }
+        for load in &setup.loads {
+            if load
+                .stagger_to
+                .is_some_and(|to| to < load.stagger.unwrap_or_default())
+            {
+                let place = place_of(&tried.root, &format!("load.{}.stagger_to", load.name));
+                let what = "a random stagger is from `stagger` to `stagger_to`, and this is less";
+                tried.problems.push(Problem::new(&place, what));
+            }
+        }
         for (index, section) in setup.probes.iter().enumerate() {
             match probe(section, &setup.path, self.v6) {
                 Ok(probe) => probes.push(probe),

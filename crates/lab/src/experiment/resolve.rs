@@ -8,7 +8,7 @@ use super::estimate::{Estimate, estimate};
 use super::factor::{Factor, factors, hidden_factors};
 use super::file::Experiment;
 use super::frame_probe::draw;
-use super::order::seed_of_repeat;
+use super::order::{draw_staggers, seed_of_repeat};
 use super::replay_traces::ReplayTraces;
 use super::sections::{Common, Header};
 use super::set::{Set, apply_sets, hidden_sets};
@@ -545,6 +545,7 @@ fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Pla
             trial.id = planned.len() as u32;
             trial.seed = seed_of_repeat(seed, repeat);
             draw(&mut trial);
+            draw_staggers(&mut trial);
             planned.push(Planned {
                 trial,
                 factors: levels.clone(),

@@ -17,7 +17,7 @@ pub(super) fn late_streams(trial: &Trial) -> Vec<Refusal> {
     let late = trial.loads.iter().filter_map(|load| {
         let ns = |time: Option<Duration>| time.map_or(0, |time| time.0);
         let before = i64::from(load.streams.saturating_sub(1));
-        let last = ns(load.start).saturating_add(ns(load.stagger).saturating_mul(before));
+        let last = ns(load.start).saturating_add(ns(load.longest_stagger()).saturating_mul(before));
         in_the_trial(trial, format!("load.{}.stagger", load.name), last).err()
     });
     late.collect()

@@ -207,10 +207,10 @@ fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
             return refuse(field("lead"), what);
         }
         in_time(field("start"), load.start)?;
-        in_time(field("stagger"), load.stagger)?;
+        in_time(field("stagger"), load.longest_stagger())?;
         in_time(field("on"), load.on)?;
         in_time(field("off"), load.off)?;
-        let last = picos(load.stagger).saturating_mul(u64::from(load.streams));
+        let last = picos(load.longest_stagger()).saturating_mul(u64::from(load.streams));
         in_time(
             field("stagger"),
             Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
