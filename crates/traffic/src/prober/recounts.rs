@@ -6,8 +6,8 @@
 pub struct Recounts {
     /// How often the reflector has begun again.
     times: u32,
-    /// The first packet of the present count of which a reply was read.
-    first: u64,
+    /// The first packet of the present count of which a reply was read, and that reply's count.
+    first: (u64, u32),
     /// The highest count, and the last packet that had been sent when it was read.
     highest: Option<(u32, u64)>,
 }
@@ -21,21 +21,33 @@ impl Recounts {
     /// The reply to packet `seq`, with this count, was read when packet `last` had been sent. In which of the reflector's
     /// counts it is: 0 is the first.
     pub fn note(&mut self, seq: u64, last: u64, count: u32) -> u32 {
-        if seq < self.first {
-            // It was under way when the reflector began again.
-            return self.times - 1;
+        if self.times > 0 && seq < self.first.0 {
+            if !self.is_just_before_the_first(seq, count) {
+                // It was under way when the reflector began again.
+                return self.times - 1;
+            }
+            self.first = (seq, count);
+            return self.times;
         }
         match self.highest {
             Some((highest, sent)) if !is_ahead(count, highest) => {
                 if seq > sent {
                     self.times += 1;
-                    self.first = seq;
+                    self.first = (seq, count);
                     self.highest = Some((count, last));
                 }
             }
             _ => self.highest = Some((count, last)),
         }
         self.times
+    }
+
+    /// Was this reply overtaken by the first one of the present count? Its count is then lower by no more than there are packets
+    /// between the two.
+    fn is_just_before_the_first(&self, seq: u64, count: u32) -> bool {
+        let (first, first_count) = self.first;
+        let lower = u64::from(first_count.wrapping_sub(count));
+        is_ahead(first_count, count) && lower <= first - seq
     }
 }
 
@@ -78,6 +90,9 @@ mod tests {
         assert_eq!(of_each(&mixed), [0; 6]);
         // Replies of the count before come after the first of the new one.
         assert_eq!(of_each(&[(5, 9, 5), (12, 14, 0), (8, 14, 8)]), [0, 1, 0]);
+        // So may the first replies of the new one: that to packet 12 overtook those to 11 and 10.
+        let overtaken = [(5, 9, 5), (12, 14, 2), (10, 14, 0), (11, 14, 1), (8, 14, 8)];
+        assert_eq!(of_each(&overtaken), [0, 1, 1, 1, 0]);
     }
 
     #[test]
