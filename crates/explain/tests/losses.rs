@@ -4,6 +4,7 @@ use crate::causes::{carry_out, explain_in};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::compare::{ComparisonRequest, compare};
+use delaylab_lab::finding::Data;
 use delaylab_lab::stored::Stored;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -506,6 +507,26 @@ fn an_outage_is_one_to_explain_and_to_compare() {
         let found = longest.map(|outage| outage.packets).max();
         assert_eq!(found, to_compare, "{name}");
     }
+}
+
+/// Of packets that were answered, lost, still under way, and could not be sent.
+#[test]
+fn a_row_knows_how_many_records_it_has() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut world = Lossy {
+        ends: |seq| match seq % 4 {
+            0 => Outcome::Ok,
+            1 => Outcome::Lost,
+            2 => Outcome::LocalError,
+            _ => Outcome::Skipped,
+        },
+        ..Lossy::default()
+    };
+    let (run, _) = carry_out(runs.path(), EXPERIMENT, 1, ("live", &mut world));
+    let data = Stored::new(&run);
+    let mut records = 0;
+    data.records(1, &mut |_| records += 1);
+    assert_eq!((data.packets(1), records), (400, 400));
 }
 
 fn gone(seq: u64, from: u64) -> Outcome {

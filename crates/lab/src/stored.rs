@@ -269,6 +269,23 @@ impl Data for Stored<'_> {
         }
     }
 
+    /// As its row counts them, which needs no record to be read; by the records where it is of a version that did not.
+    fn packets(&self, stream: usize) -> u64 {
+        let Some(row) = self.run.trials().get(stream) else {
+            return 0;
+        };
+        let counts = ["sent", "skipped", "local_error"].map(|name| row.figure(name));
+        let counted: Option<f64> = counts.into_iter().sum();
+        counted.map_or_else(
+            || {
+                let mut packets = 0;
+                self.each_record(row, &mut |_| packets += 1);
+                packets
+            },
+            |packets| packets as u64,
+        )
+    }
+
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
         Some(self.run.trials().get(stream)?.facts.records)
     }

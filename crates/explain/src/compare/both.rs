@@ -165,6 +165,11 @@ impl Data for Both<'_> {
         }
     }
 
+    fn packets(&self, stream: usize) -> u64 {
+        let origin = self.origin(stream);
+        origin.map_or(0, |(data, from)| data.packets(from.stream))
+    }
+
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
         let (data, from) = self.origin(stream)?;
         data.facts(from.stream)

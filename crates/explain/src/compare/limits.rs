@@ -195,11 +195,8 @@ fn pooled(chosen: &[usize], both: &Both<'_>) -> String {
         return String::new();
     }
     let packets = |probe: &str| {
-        let mut packets = 0_u64;
-        for &at in chosen.iter().filter(|&&at| streams[at].probe == probe) {
-            both.records(at, &mut |_| packets += 1);
-        }
-        packets
+        let of_probe = chosen.iter().filter(|&&at| streams[at].probe == probe);
+        of_probe.map(|&at| both.packets(at)).sum::<u64>()
     };
     let each = probes.iter().enumerate();
     let each = each.map(|(index, probe)| match (index, packets(probe)) {

@@ -106,6 +106,12 @@ pub trait Data {
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable>;
     /// Calls `take` with each record of a stream in order of sequence, without warm-up packets.
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
+    /// How many records that are.
+    fn packets(&self, stream: usize) -> u64 {
+        let mut packets = 0;
+        self.records(stream, &mut |_| packets += 1);
+        packets
+    }
     /// How to read the records of a stream; `None` if there is no such stream, or it is a series.
     fn facts(&self, stream: usize) -> Option<RecordFacts>;
     /// What another tool says of a stream without packets, by the name of the figure in the table of trials; `None` of a stream
