@@ -42,6 +42,15 @@ impl Flawed {
         })
     }
 
+    /// Without the reasons that are said elsewhere.
+    pub fn without(&self, is_said: impl Fn(&str) -> bool) -> Self {
+        let why = self.why.iter().filter(|why| !is_said(why));
+        Self {
+            why: why.cloned().collect(),
+            ..*self
+        }
+    }
+
     /// `1 of 3 trials is flawed`.
     pub fn count(&self) -> String {
         let is = if self.trials == 1 { "is" } else { "are" };

@@ -68,6 +68,11 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     lost.map(of).collect()
 }
 
+/// Is this why a combination of levels lost everything?
+pub fn is_reason(blackouts: &[Blackout], why: &str) -> bool {
+    blackouts.iter().any(|blackout| blackout.reason == why)
+}
+
 /// The levels of the combination with this label and, where that names it, its probe.
 fn levels(label: &str, rows: &[&TrialRow]) -> Vec<String> {
     let Some(row) = rows.first() else {
@@ -555,7 +560,9 @@ pub(super) fn which_way(rows: &[&TrialRow], some: bool) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::causes::Explanation;
     use crate::causes::testing::row;
+    use crate::flawed::Flawed;
     use delaylab_model::trial::LostInHost;
 
     #[test]
@@ -676,6 +683,33 @@ mod tests {
         ] {
             assert_eq!(warnings(&[blackout]), [format!("{said}{why}")]);
         }
+    }
+
+    #[test]
+    fn a_flaw_that_lost_everything_is_said_once() {
+        let [ended, restarted] = ["the connection ended", "the reflector was restarted"];
+        let blackout = Blackout {
+            label: String::new(),
+            levels: Vec::new(),
+            packets: 30,
+            late: 0,
+            corrupt: 0,
+            reason: ended.to_owned(),
+        };
+        let flawed = |why: &[&str]| Explanation {
+            flawed: Some(Flawed {
+                trials: 1,
+                of: 3,
+                why: why.iter().map(|&why| why.to_owned()).collect(),
+            }),
+            blackouts: vec![blackout.clone()],
+            ..Explanation::default()
+        };
+        let count = "1 of 3 trials is flawed";
+        let said = flawed(&[ended]).flawed_answer();
+        assert_eq!(said, format!("{count}."));
+        let said = flawed(&[ended, restarted]).flawed_answer();
+        assert_eq!(said, format!("{count}: {restarted}."));
     }
 
     #[test]

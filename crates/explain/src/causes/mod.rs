@@ -238,8 +238,12 @@ impl Explanation {
 
     /// What is wrong with trials, in a sentence; empty where all are valid.
     pub fn flawed_answer(&self) -> String {
+        // What is the reason of a blackout is said there.
+        let is_said = |why: &str| blackouts::is_reason(&self.blackouts, why);
         let flawed = self.flawed.as_ref();
-        flawed.map_or_else(String::new, |flawed| format!("{flawed}."))
+        flawed.map_or_else(String::new, |flawed| {
+            format!("{}.", flawed.without(is_said))
+        })
     }
 
     /// What lost everything and why, a sentence each.

@@ -407,7 +407,8 @@ fn problems(
     originals: &BTreeMap<u32, u32>,
 ) -> Vec<String> {
     let mut problems: Vec<String> = unchecked(run, folder).into_iter().collect();
-    problems.extend(blackouts::warnings(&blackouts::find(run, resolved)));
+    let blackouts = blackouts::find(run, resolved);
+    problems.extend(blackouts::warnings(&blackouts));
     problems.extend(run.problems());
     problems.extend(resumed::differences(run.environment()));
     problems.extend(resolved.and_then(|resolved| missed_precision(run, resolved)));
@@ -436,7 +437,8 @@ fn problems(
     }
     let facts = rows.iter().map(|row| &row.facts);
     let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
-    let warnings = warnings.filter(|warning| chosen(warning).is_none());
+    let warnings = warnings
+        .filter(|warning| chosen(warning).is_none() && !blackouts::is_reason(&blackouts, warning));
     for warning in alike::merged(warnings.cloned()) {
         if !problems.contains(&warning) {
             problems.push(warning);
