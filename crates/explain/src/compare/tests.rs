@@ -970,6 +970,28 @@ fn limits_have_the_intervals_of_the_table() {
         ("mean", Functional::Mean),
         ("p50", Functional::Quantile(0.5)),
         ("p99", Functional::Quantile(0.99)),
+/// The largest of each trial bounds a maximum, and a reader is to know that it is not of packets.
+#[test]
+fn a_limit_says_where_whole_trials_are_its_values() {
+    let side = |path, first: u64| {
+        let each = (first..first + 5).map(|seed| Recipe {
+            path,
+            seed,
+            ..PLAIN
+        });
+        run(&each.collect::<Vec<_>>())
+    };
+    let (a, b) = (side(1.0, 1), side(20.0, 10));
+    let says = |text: &str| {
+        let found = &limits(&a, &b, text)[0];
+        assert_eq!(found.outcome, Outcome::Failed, "{}", found.reason);
+        let of_trials = " (from the spread of trials, each as one value)";
+        found.reason.contains(of_trials)
+    };
+    assert!(says("max(response) > +10%"));
+    assert!(!says("p50(response) > +10%"));
+}
+
     ] {
         let mut all = shifts(&found, Measure::Response).iter();
         let shift = all.find(|shift| shift.statistic == functional).unwrap();

@@ -62,10 +62,15 @@ impl Question<'_> {
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
         self.agree(&unit)?;
+        let of_trials = match tabled {
+            Some(bounds) => bounds.is_of_trials(),
+            None => compared.is_some_and(|compared| compared.of_trials),
+        };
         let (outcome, reason) = match estimate {
             Some(estimate) => {
                 let outcome = self.outcome(estimate);
-                (outcome, self.sentence(values, &unit, estimate, outcome))
+                let reason = self.sentence(values, &unit, (estimate, of_trials), outcome);
+                (outcome, reason)
             }
             None => (Outcome::Undecided, self.doubt(&part.reason)),
         };
@@ -211,12 +216,12 @@ impl Question<'_> {
         }
     }
 
-    /// `3.40 ms in B, 2.50 ms in A: +36 %, at 95 % from +20 % to +52 %`.
+    /// `3.40 ms in B, 2.50 ms in A: +36 %, at 95 % from +20 % to +52 %`, and whether whole trials say so, as they do of a maximum.
     fn sentence(
         &self,
         values: [Option<f64>; 2],
         unit: &str,
-        estimate: Estimate,
+        (estimate, of_trials): (Estimate, bool),
         outcome: Outcome,
     ) -> String {
         let own = |value: f64| self.shown(value, unit, false);
@@ -231,10 +236,14 @@ impl Question<'_> {
             _ => format!("{b} in B, {a} in A: {}", shown(estimate.value)),
         };
         let [low, high] = [estimate.low, estimate.high].map(shown);
-        let interval = if self.is_fact() {
-            String::new()
-        } else {
-            format!(", at 95 % from {low} to {high}")
+        let interval = match (self.is_fact(), of_trials) {
+            (true, _) => String::new(),
+            (false, true) => {
+                format!(
+                    ", at 95 % from {low} to {high} (from the spread of trials, each as one value)"
+                )
+            }
+            (false, false) => format!(", at 95 % from {low} to {high}"),
         };
         let beyond = self
             .limit
