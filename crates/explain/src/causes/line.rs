@@ -5,6 +5,7 @@
 //! slowest link takes all of them and the others one.
 
 use delaylab_model::PICOS_PER_NANO;
+use delaylab_model::path::Discipline;
 use delaylab_model::trial::Trial;
 use delaylab_topology::framing::{framing_of, in_cells, wire};
 use delaylab_topology::network::{Kind, PortId, other_end};
@@ -50,6 +51,8 @@ pub(super) struct Ways {
     pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
     /// The ports whose queues packets of other probes go through, there or back.
     pub(super) ports_of_others: BTreeSet<String>,
+    /// The ports of both ways from which a shaper lets packets go.
+    pub(super) shaped_ports: BTreeSet<String>,
 }
 
 /// The links that packets of this probe and of this size pass on their way there; none where the path cannot be built.
@@ -74,12 +77,30 @@ pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
         let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
         let (there, back) = (there.unwrap_or_default(), back.unwrap_or_default());
         ways.first_port = there.first().map(|&port| built.network.port_name(port));
+        let shaped = there.iter().chain(&back).copied();
+        let shaped = shaped.filter(|&port| is_shaped(&built, port));
+        let shaped = shaped.map(|port| built.network.port_name(port));
+        let at_host = (ways.first_port.clone()).filter(|_| trial.path.shaper.is_some());
+        ways.shaped_ports = shaped.chain(at_host).collect();
         ways.links = [
             lines(&built, &there, ip_size, |port| port),
             lines(&built, &back, ip_size, other_end),
         ];
     }
     ways
+}
+
+/// Does what is sent from this port wait for tokens rather than for its line?
+fn is_shaped(built: &Built, port: PortId) -> bool {
+    let from = built.network.ports[port as usize].from;
+    match &built.network.nodes[from as usize].kind {
+        Kind::Switch(section) => {
+            let cake = section.discipline == Some(Discipline::Cake);
+            let rate = section.cake.and_then(|cake| cake.rate);
+            section.shaper.is_some() || (cake && rate.is_some())
+        }
+        Kind::Host(_) => false,
+    }
 }
 
 fn ports_of_loads(

@@ -330,6 +330,8 @@ struct CauseContext<'a> {
     load: String,
     /// Packets were late in a queue that something else may fill.
     has_others: bool,
+    /// They left it when a shaper let them.
+    is_shaped: bool,
     alike: &'a Alike,
     driven: Option<&'a Driven>,
     rhythm: Option<&'a Rhythm>,
@@ -494,6 +496,7 @@ impl<'a> CauseFinder<'a> {
             role,
             load: self.slow.load_beside(what),
             has_others: self.slow.has_others_beside(what),
+            is_shaped: self.slow.is_shaped(what),
             alike: &alike,
             driven: driven.as_ref(),
             rhythm: rhythm.as_ref(),

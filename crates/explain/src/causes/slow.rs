@@ -374,11 +374,8 @@ impl Slow {
         let LateCause::Queue { port } = what else {
             return String::new();
         };
-        let mut beside: Vec<&Condition> = self.conditions.iter().collect();
-        beside.retain(|condition| condition.late.iter().any(|(late, ..)| late == what));
-        let loads = beside
-            .iter()
-            .map(|condition| condition.loads_through(Some(port)));
+        let loads = self.late_by(what);
+        let loads = loads.map(|condition| condition.loads_through(Some(port)));
         let loads: Vec<Vec<&Load>> = loads.collect();
         if loads.iter().any(Vec::is_empty) {
             return String::new();
@@ -388,15 +385,32 @@ impl Slow {
         names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
-    /// Where packets were late in a queue: may anything else have filled it?
+    /// Where packets were late in a queue: may anything else have filled it? Of packets that are in no condition, as handshakes beside
+    /// requests are, that is not known.
     pub(super) fn has_others_beside(&self, what: &LateCause) -> bool {
         let LateCause::Queue { port } = what else {
             return false;
         };
-        let mut beside = self.conditions.iter();
-        beside.any(|condition| {
-            condition.late.iter().any(|(late, ..)| late == what) && condition.is_shared(port)
-        })
+        let mut late = self.late_by(what).peekable();
+        late.peek().is_none() || late.any(|condition| condition.is_shared(port))
+    }
+
+    /// Where packets were late in a queue: do they leave it when a shaper lets them, rather than when the line is free?
+    pub(super) fn is_shaped(&self, what: &LateCause) -> bool {
+        let LateCause::Queue { port } = what else {
+            return false;
+        };
+        let is_shaped = |condition: &Condition| {
+            let ports = &condition.likeness.within.known.shaped_ports;
+            ports.contains(&**port)
+        };
+        self.late_by(what).any(is_shaped)
+    }
+
+    /// Those with packets that were late by this.
+    fn late_by(&self, what: &LateCause) -> impl Iterator<Item = &Condition> {
+        let conditions = self.conditions.iter();
+        conditions.filter(move |condition| condition.late.iter().any(|(late, ..)| late == what))
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.

@@ -192,6 +192,7 @@ impl Usual {
             first_port,
             ports_of_loads,
             ports_of_others,
+            shaped_ports,
         } = line::ways(trial, probe, size);
         // A frame of a device test goes one way alone.
         if payload.is_some_and(|probe| probe.method.is_one_way()) {
@@ -202,6 +203,7 @@ impl Usual {
             first_port,
             ports_of_loads,
             ports_of_others,
+            shaped_ports,
             pacing_ns: line::pacing_ns(trial, size),
         }
     }
@@ -265,6 +267,8 @@ pub(super) struct KnownWay {
     pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
     /// The ports whose queues other probes go through.
     pub(super) ports_of_others: BTreeSet<String>,
+    /// The ports from which a shaper lets packets go.
+    pub(super) shaped_ports: BTreeSet<String>,
     /// What the shaper before it takes, ns.
     pub(super) pacing_ns: f64,
 }

@@ -116,6 +116,15 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
         of(4.4, 4.3),
         "70 % of the response is time in the network, in connect and both directions: 8.70 ms of 12.5 ms on average."
     );
+#[test]
+fn what_is_late_in_no_condition_may_have_others_beside_it() {
+    let what = LateCause::Queue {
+        port: "s1→b1".into(),
+    };
+    assert!(Slow::default().has_others_beside(&what));
+    assert!(!Slow::default().is_shaped(&what));
+}
+
     // One of them alone is much longer.
     assert_eq!(
         of(100.0, 4.3),

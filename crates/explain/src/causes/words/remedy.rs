@@ -74,6 +74,10 @@ pub(in crate::causes) fn remedy(
         LateCause::Queue { port } if !seen.has_others && !why_paused(port, tally, gathered).is_empty() => {
             "Packets that a pause held are let go together, and wait for each other: without pauses they would not.".to_owned()
         }
+        LateCause::Queue { port } if !seen.has_others && seen.is_shaped => format!(
+            "Only the probe's own packets go through {port}, faster at times than its shaper lets them pass: send them further apart, or \
+             give the shaper a higher rate."
+        ),
         LateCause::Queue { port } if !seen.has_others => format!(
             "Only the probe's own packets go through {port}, faster at times than its line sends them: send them further apart, or \
              give the line a higher rate."
