@@ -12,6 +12,7 @@ use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, 
 use delaylab_model::units::format_duration;
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
+use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 
 /// Packets of a probe in each trial.
@@ -220,5 +221,36 @@ fn the_longer_a_stall_the_more_packets_are_late() {
         );
         let evidence = cause.evidence.join("; ");
         assert!(evidence.contains(&stall), "{share}: {evidence}");
+    }
+}
+
+/// The way there becomes shorter, then longer again: the larger of both changes comes first, whenever it was.
+#[test]
+fn a_change_of_level_is_said_with_the_stage_in_which_it_arose() {
+    let mut world = Known {
+        clock: |_| ReflectorClock::Same,
+        takes: |_, seq| {
+            let jitter = (seq * 7919 % 101) as Nanos;
+            let there = match seq {
+                0..60 => 3_000,
+                60..130 => 1_000,
+                _ => 5_000,
+            };
+            [there + jitter, 10, 400 + jitter]
+        },
+    };
+    for (clock, stages) in [
+        (ReflectorClock::Same, StageSet::only(Stage::ForwardPath)),
+        (ReflectorClock::Unrelated, StageSet::BOTH_WAYS),
+    ] {
+        world.clock = match clock {
+            ReflectorClock::Same => |_| ReflectorClock::Same,
+            _ => |_| ReflectorClock::Unrelated,
+        };
+        let found = explain_in(&mut world, &experiment(""), 1);
+        let changes: Vec<_> = (found.changes.found.iter())
+            .map(|change| (change.after > change.before, change.stages))
+            .collect();
+        assert_eq!(changes, [(true, Some(stages)), (false, Some(stages))]);
     }
 }

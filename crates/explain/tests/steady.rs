@@ -268,18 +268,18 @@ fn what_condition_stressed_asks_for_is_no_finding() {
     assert!(late.contains("as condition stressed asks"), "{late}");
     let (findings, _) = late.split_once("Not in these figures").unwrap_or(("", ""));
     assert!(!findings.contains("slices"), "{late}");
-/// Packets of the probe alone wait for each other at a shaper, and the line has nothing to do with it.
-#[test]
-fn what_a_shaper_holds_back_is_not_the_lines() {
-    let shaper = "[path.switch.shaper]\nrate = \"400kbit/s\"\nburst = \"200B\"\n";
-    let found = explain(&experiment("64B", shaper).replace("3s", "20s"), 7);
-    let worst = &found.causes[0];
-    let queue = |what: &LateCause| matches!(what, LateCause::Queue { port } if **port == *"s1→b1");
-    assert!(queue(&worst.what), "{:#?}", found.causes);
-    let remedy = &worst.remedy;
-    assert!(remedy.contains("give the shaper a higher rate"), "{remedy}");
-}
-
+    /// Packets of the probe alone wait for each other at a shaper, and the line has nothing to do with it.
+    #[test]
+    fn what_a_shaper_holds_back_is_not_the_lines() {
+        let shaper = "[path.switch.shaper]\nrate = \"400kbit/s\"\nburst = \"200B\"\n";
+        let found = explain(&experiment("64B", shaper).replace("3s", "20s"), 7);
+        let worst = &found.causes[0];
+        let queue =
+            |what: &LateCause| matches!(what, LateCause::Queue { port } if **port == *"s1→b1");
+        assert!(queue(&worst.what), "{:#?}", found.causes);
+        let remedy = &worst.remedy;
+        assert!(remedy.contains("give the shaper a higher rate"), "{remedy}");
+    }
 }
 
 /// Every packet of condition `is` is lost; the warning names it and has these words.

@@ -1,9 +1,14 @@
-//! When the response changed its level: within a trial, and from trial to trial.
+//! When the response changed its level, and in which stages: within a trial, and from trial to trial.
 
+use super::anatomies::Anatomies;
 use super::gather::GatheredStream;
+use delaylab_model::record::Record;
 use delaylab_model::{Nanos, SECOND};
+use delaylab_stats::anatomy::{Part, StageSet, in_common};
 use delaylab_stats::change_points::{self, ChangePoint};
+use delaylab_stats::excursion::Excursions;
 use delaylab_stats::functional::Functional;
+use delaylab_store::run::Run;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,6 +17,10 @@ use std::collections::BTreeMap;
 const LEAST_SHARE: f64 = 0.01;
 /// Shorter trials are not looked at: what a moment brings is an excursion.
 const LEAST_LENGTH: Nanos = SECOND;
+/// The stages of a change are those that moved by so much of it together.
+const MOST_OF: f64 = 2.0 / 3.0;
+/// If more of them are needed for that, it is in no stage.
+const MOST_STAGES: usize = 2;
 
 /// Changes of the median response, and what would have been seen.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,6 +52,8 @@ pub struct Change {
     /// The 95 % interval of the relative difference; `None` where a level has too few packets for one, or they resemble each
     /// other too much. That it changed is known from all that is beside it.
     pub relative: Option<(f64, f64)>,
+    /// The stages that moved by most of it; `None` where the stamps do not tell several apart, or where it is in many of them.
+    pub stages: Option<StageSet>,
 }
 
 /// Where a change was seen.
@@ -65,15 +76,30 @@ pub enum Scope {
 }
 
 /// Every change within trials and from trial to trial.
-pub(super) fn find(streams: &[GatheredStream<'_>]) -> Changes {
+pub(super) fn find(run: &Run, streams: &[GatheredStream<'_>]) -> Changes {
     let long = |stream: &&GatheredStream<'_>| {
         let ends = stream.due.first().zip(stream.due.last());
         ends.is_some_and(|(first, last)| last - first >= LEAST_LENGTH)
     };
     let among = streams.iter().filter(long).count();
     let mut changes = Changes::default();
+    let mut levels = BTreeMap::<u32, Vec<Levels<'_>>>::new();
     for stream in streams.iter().filter(long) {
-        within(stream, among, &mut changes);
+        let points = within(stream, among, &mut changes);
+        if !points.is_empty() {
+            let of_trial = levels.entry(stream.row.trial).or_default();
+            of_trial.push(Levels::new(stream, points));
+        }
+    }
+    for (trial, mut of_trial) in levels {
+        run.scan(Some(trial), |row, record| {
+            let mut levels = of_trial.iter_mut();
+            if let Some(levels) = levels.find(|it| it.stream.row.probe == row.probe) {
+                levels.push(record);
+            }
+        });
+        let found = of_trial.iter().flat_map(Levels::changes);
+        changes.found.extend(found);
     }
     changes.found.extend(between(streams));
     changes.found.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -84,23 +110,13 @@ fn size(change: &Change) -> f64 {
     (change.after / change.before).ln().abs()
 }
 
-/// Changes within one trial, of this many that are looked at.
-fn within(stream: &GatheredStream<'_>, among: usize, changes: &mut Changes) {
+/// Where the level changes within one trial, of this many that are looked at.
+fn within(stream: &GatheredStream<'_>, among: usize, changes: &mut Changes) -> Vec<ChangePoint> {
     let Ok(found) = change_points::find(&stream.due, &stream.response, among, 1) else {
-        return;
+        return Vec::new();
     };
-    let first = stream.due.first().copied().unwrap_or_default();
-    let change = |point: &ChangePoint| {
-        let scope = Scope::Within {
-            trial: stream.row.trial,
-            probe: stream.row.probe_name.clone(),
-            after: point.time.saturating_sub(first),
-        };
-        worth_a_word(point, scope)
-    };
-    changes.found.extend(found.points.iter().filter_map(change));
     let Some(median) = stream.median().filter(|&median| median > 0.0) else {
-        return;
+        return found.points;
     };
     let visible = Visible {
         share: (found.visible.shift / median).max(LEAST_SHARE),
@@ -112,6 +128,91 @@ fn within(stream: &GatheredStream<'_>, among: usize, changes: &mut Changes) {
     {
         changes.visible = Some(visible);
     }
+    found.points
+}
+
+/// The levels of a stream, and what its packets take at each.
+struct Levels<'a> {
+    stream: &'a GatheredStream<'a>,
+    /// Where each but the first begins.
+    points: Vec<ChangePoint>,
+    levels: Vec<Level>,
+    /// Packets that were read.
+    read: usize,
+}
+
+/// One level: the middle half of its responses, where no packet is that was late for a reason of its own.
+struct Level {
+    low: f64,
+    high: f64,
+    packets: Excursions,
+}
+
+impl<'a> Levels<'a> {
+    fn new(stream: &'a GatheredStream<'a>, points: Vec<ChangePoint>) -> Self {
+        let starts = points.iter().map(|point| point.index);
+        let ends = starts.clone().chain([stream.response.len()]);
+        let level = |(start, end): (usize, usize)| {
+            let responses = stream.response[start..end].iter().copied();
+            let mut responses: Vec<f64> = responses.filter(|ns| ns.is_finite()).collect();
+            let mut at = |q| Functional::Quantile(q).value(&mut responses);
+            Level {
+                low: at(0.25).unwrap_or(f64::INFINITY),
+                high: at(0.75).unwrap_or(f64::NEG_INFINITY),
+                packets: Excursions::new(stream.row.facts.records, Nanos::MAX),
+            }
+        };
+        Self {
+            levels: [0].into_iter().chain(starts).zip(ends).map(level).collect(),
+            stream,
+            points,
+            read: 0,
+        }
+    }
+
+    /// Takes the next record of the stream.
+    fn push(&mut self, record: &Record) {
+        let at = (self.points).partition_point(|point| point.index <= self.read);
+        self.read += 1;
+        let level = &mut self.levels[at];
+        let response = record.response().map(|ns| ns as f64);
+        if response.is_some_and(|ns| (level.low..=level.high).contains(&ns)) {
+            level.packets.push(record);
+        }
+    }
+
+    fn changes(&self) -> impl Iterator<Item = Change> {
+        let row = self.stream.row;
+        let first = self.stream.due.first().copied().unwrap_or_default();
+        let levels = self.levels.windows(2);
+        (self.points.iter().zip(levels)).filter_map(move |(point, levels)| {
+            let scope = Scope::Within {
+                trial: row.trial,
+                probe: row.probe_name.clone(),
+                after: point.time.saturating_sub(first),
+            };
+            let means = |level: &Level| level.packets.usual().parts();
+            worth_a_word(point, scope, moved(&means(&levels[0]), &means(&levels[1])))
+        })
+    }
+}
+
+/// The stages that moved by most of what all of them moved from these means to those.
+fn moved(before: &[Part], after: &[Part]) -> Option<StageSet> {
+    let both = in_common(before, after);
+    let by = |[before, after]: &[Part; 2]| after.ns - before.ns;
+    let all: f64 = both.iter().map(by).sum();
+    let mut shares: Vec<(StageSet, f64)> = (both.iter())
+        .map(|both| (both[0].stages, by(both) / all))
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let first = |count: usize| {
+        let first = shares.get(..count)?;
+        let share: f64 = first.iter().map(|(_, share)| share).sum();
+        let stages = first.iter().flat_map(|(stages, _)| stages.iter());
+        (share >= MOST_OF && count < shares.len()).then(|| stages.collect())
+    };
+    (1..=MOST_STAGES).find_map(first)
 }
 
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
@@ -123,34 +224,64 @@ fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
     for (stream, median) in streams.iter().zip(&medians) {
         groups.entry(group(stream)).or_default().extend(median);
     }
-    let mut trials = BTreeMap::<u32, (u32, Vec<f64>)>::new();
+    let mut trials = BTreeMap::<u32, OfTrial>::new();
     for (stream, median) in streams.iter().zip(&medians) {
         let all = groups.get_mut(&group(stream)).map(Vec::as_mut_slice);
         let usual = all.and_then(|all| Functional::Quantile(0.5).value(all));
         if let (Some(median), Some(usual)) = (median, usual.filter(|&usual| usual > 0.0)) {
-            let trial = trials.entry(stream.row.position);
-            let trial = trial.or_insert_with(|| (stream.row.trial, Vec::new()));
-            trial.1.push(median / usual);
+            let trial = trials.entry(stream.row.position).or_default();
+            trial.id = stream.row.trial;
+            trial.medians.push(median / usual);
+            let means = stream.usual.anatomy.means().into_iter();
+            let means = means.map(|part| Part {
+                ns: part.ns / usual,
+                ..part
+            });
+            let means = Vec::from_iter(means);
+            if !means.is_empty() {
+                trial.anatomy.add(&means, 1.0);
+            }
         }
     }
-    let order: Vec<u32> = trials.values().map(|(trial, _)| *trial).collect();
-    let values = trials
-        .values()
-        .map(|(_, of_probes)| of_probes.iter().sum::<f64>() / of_probes.len() as f64);
     let times: Vec<Nanos> = trials.keys().map(|&position| position.into()).collect();
+    let trials: Vec<OfTrial> = trials.into_values().collect();
+    let values = trials
+        .iter()
+        .map(|trial| trial.medians.iter().sum::<f64>() / trial.medians.len() as f64);
     let values: Vec<f64> = values.collect();
     let Ok(found) = change_points::find(&times, &values, 1, 1) else {
         return Vec::new();
     };
-    let change = |point: &ChangePoint| {
-        let trial = order[point.index];
-        worth_a_word(point, Scope::Between { trial })
+    let starts = found.points.iter().map(|point| point.index);
+    let ends = starts.clone().chain([trials.len()]);
+    let means = [0].into_iter().chain(starts).zip(ends).map(|(start, end)| {
+        let mut of_level = Anatomies::default();
+        let of_trials = trials[start..end].iter();
+        of_trials.for_each(|trial| of_level.merge(&trial.anatomy));
+        of_level.means()
+    });
+    let means: Vec<Vec<Part>> = means.collect();
+    let change = |(point, means): (&ChangePoint, &[Vec<Part>])| {
+        let trial = trials[point.index].id;
+        let stages = moved(&means[0], &means[1]);
+        worth_a_word(point, Scope::Between { trial }, stages)
     };
-    found.points.iter().filter_map(change).collect()
+    let changes = found.points.iter().zip(means.windows(2));
+    changes.filter_map(change).collect()
+}
+
+/// A trial's figures, as multiples of the median that is usual for its levels.
+#[derive(Default)]
+struct OfTrial {
+    id: u32,
+    /// Of its probes.
+    medians: Vec<f64>,
+    /// What packets took that were not late.
+    anatomy: Anatomies,
 }
 
 /// A change that no interval speaks against, and that is not small.
-fn worth_a_word(point: &ChangePoint, scope: Scope) -> Option<Change> {
+fn worth_a_word(point: &ChangePoint, scope: Scope, stages: Option<StageSet>) -> Option<Change> {
     let (before, after) = (point.median.a?, point.median.b?);
     let bounds = point.median.relative.as_ref().ok();
     let relative = bounds.map(|bounds| (bounds.low, bounds.high));
@@ -161,5 +292,6 @@ fn worth_a_word(point: &ChangePoint, scope: Scope) -> Option<Change> {
         before,
         after,
         relative,
+        stages,
     })
 }

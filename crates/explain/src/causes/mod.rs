@@ -412,7 +412,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         ways,
         causes,
         effects: effects::find(&gathered.asked_for(), levels),
-        changes: changes::find(&gathered.streams),
+        changes: changes::find(run, &gathered.streams),
         unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),
     }

@@ -15,7 +15,7 @@ use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{self, Explanation};
 use delaylab_model::Nanos;
-use delaylab_stats::anatomy::{Part, Place};
+use delaylab_stats::anatomy::{Part, Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -313,6 +313,8 @@ pub struct Change {
     pub relative_interval: Option<Interval>,
 }
 
+    /// The stages that moved by two thirds of it or more; null where the stamps do not tell several apart, or where it is in many.
+    pub stages: Option<String>,
 /// The document of this explanation.
 pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
     Document {
@@ -582,3 +584,4 @@ fn of_change(change: &causes::changes::Change) -> Change {
         relative_interval: change.relative.map(|(low, high)| Interval::new(low, high)),
     }
 }
+        stages: change.stages.map(StageSet::key),

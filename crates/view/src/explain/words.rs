@@ -170,10 +170,12 @@ pub fn sentence(change: &Change) -> String {
     match &change.scope {
         Scope::Within {
             trial,
+    let stages = change.stages;
+    let stages = stages.map_or_else(String::new, |stages| format!(", in {stages}"));
             probe,
             after,
         } => format!(
-            "trial {trial}{}, after {}: the median response goes from {} to {} ({by}{interval})",
+            "trial {trial}{}, after {}: the median response goes from {} to {} ({by}{interval}){stages}",
             of_probe(probe),
             format_duration(*after),
             format_duration_f64(change.before),
@@ -181,7 +183,7 @@ pub fn sentence(change: &Change) -> String {
         ),
         Scope::Between { trial } => format!(
             "from trial {trial} on, the median response of a trial changes by {by}{}, whatever its \
-             levels",
+             levels{stages}",
             match interval.trim_start_matches("; ") {
                 "" => String::new(),
                 interval => format!(" ({interval})"),
@@ -204,6 +206,7 @@ mod tests {
 
     #[test]
     fn a_change_has_no_empty_name_and_no_interval_without_a_width() {
+    use delaylab_stats::anatomy::Stage;
         let mut change = Change {
             scope: Scope::Within {
                 trial: 0,
@@ -216,6 +219,7 @@ mod tests {
         };
         let step = "trial 0, after 10.0 s: the median response goes from 10.0 ms to 12.0 ms";
         assert_eq!(sentence(&change), format!("{step} (+20 %)"));
+            stages: None,
         change.relative = None;
         assert_eq!(sentence(&change), format!("{step} (+20 %)"));
         change.relative = Some((0.15, 0.25));
@@ -231,7 +235,9 @@ mod tests {
         change.scope = Scope::Between { trial: 3 };
         assert_eq!(
             sentence(&change),
-            "from trial 3 on, the median response of a trial changes by +20 % (95 %: +15 to +25 %), whatever its levels"
+        change.stages = Some(Stage::ForwardPath.into());
+            "from trial 3 on, the median response of a trial changes by +20 % (95 %: +15 to +25 %), whatever its levels, \
+             in forward path"
         );
     }
 }

@@ -294,6 +294,7 @@ fn explanation() -> Explanation {
                 before: 1.0,
                 after: 1.25,
                 relative: Some((0.2, 0.3)),
+                stages: Some(Stage::ForwardPath.into()),
             }],
             visible: Some(Visible {
                 share: 0.0713,
