@@ -101,5 +101,8 @@ fn is_told(shift: &Shift, looks: usize) -> bool {
     } else {
         bounds.high - difference
     };
-    difference != 0.0 && difference.abs() > bounds.stretch(1.0 - 0.05 / looks as f64) * reach
+    let confidence = 1.0 - 0.05 / looks as f64;
+    let apart = shift.apart.map(|apart| apart.least(confidence));
+    let needed = (bounds.stretch(confidence) * reach).min(apart.unwrap_or(f64::INFINITY));
+    difference != 0.0 && difference.abs() > needed
 }

@@ -23,7 +23,7 @@ mod shift;
 #[cfg(test)]
 mod tests;
 
-pub use shift::{Series, Shift, shift, shifts};
+pub use shift::{Apart, Series, Shift, shift, shifts};
 
 use crate::functional::Functional;
 use distances::Pooled;

@@ -1,7 +1,7 @@
 //! What came out of a pair, in a sentence, the size of the effect first.
 
 use super::figures::{Figures, PairFigures, Silent, Tests};
-use super::looks::{ERROR, LOOKS, is_clear, stretch};
+use super::looks::{ERROR, LOOKS, apart_from, is_clear, stretch};
 use super::outage;
 use super::unanswered::unanswered;
 use super::unsure_loss::unsure_loss;
@@ -289,11 +289,14 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference
         far => far.is_finite().then(|| ClearDifference::Beyond(shown(far))),
     };
     let difference = shift.difference()?;
+    let apart = apart_from(shift, looks);
     if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {
-        return told(far(bounds, difference / a), &format_share);
+        return told(far(bounds, difference / a).min(apart / a), &format_share);
     }
     let bounds = shift.absolute.as_ref().ok()?;
-    told(far(bounds, difference), &|far| shown(measure, far))
+    told(far(bounds, difference).min(apart), &|far| {
+        shown(measure, far)
+    })
 }
 
 /// `B loses 3.1 % of its packets and A 0.20 %: …`.
@@ -350,6 +353,7 @@ mod tests {
                 from_packets: 1.0,
             }),
             relative: Err(String::new()),
+            apart: None,
         };
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(Functional::Quantile);
         let of = |clear: &[Functional]| {

@@ -286,6 +286,7 @@ fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -
         b: value(1, one),
         absolute: none(),
         relative: none(),
+        apart: None,
     });
     let shifts = shifts.into_iter();
     let shifts: Vec<_> = shifts.filter(|it| it.a.or(it.b).is_some()).collect();

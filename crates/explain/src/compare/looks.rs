@@ -3,7 +3,8 @@
 //! A pair differs where the interval of one of its figures leaves out zero. Who looks at several figures
 //! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
 //! figures of a pair had to be right at once (Bonferroni): as much as Student's factor for 95 %
-//! grows to that for 1 − 5 %/looks, with as many degrees of freedom as the interval has. Of several pairs so many are
+//! grows to that for 1 − 5 %/looks, with as many degrees of freedom as the interval has. Medians may lie so far apart that they
+//! differ even where few degrees leave an interval no end ([`Apart`](delaylab_stats::two_samples::Apart)). Of several pairs so many are
 //! allowed for that, of those that are said to differ, 5 % do by chance (Benjamini and Hochberg 1995): where nothing
 //! differs, that is one comparison in twenty, and where many pairs do, none is hidden by how many there are.
 
@@ -31,14 +32,28 @@ pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
     all.div_ceil(most.unwrap_or(1))
 }
 
-/// What an interval is stretched by, where so many figures are looked at.
-pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
-    bounds.stretch(1.0 - ERROR / looks.max(1) as f64)
+/// How sure one of so many figures must be.
+fn confidence(looks: usize) -> f64 {
+    1.0 - ERROR / looks.max(1) as f64
 }
 
-/// Does the interval leave out zero, allowing for so many looks?
+/// What an interval is stretched by, where so many figures are looked at.
+pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
+    bounds.stretch(confidence(looks))
+}
+
+/// From which difference on medians are apart, whatever their interval; infinite of other statistics.
+pub(super) fn apart_from(shift: &Shift, looks: usize) -> f64 {
+    let apart = shift.apart.map(|apart| apart.least(confidence(looks)));
+    apart.unwrap_or(f64::INFINITY)
+}
+
+/// Does the interval leave out zero, allowing for so many looks, or are the medians far apart?
 pub fn is_clear(shift: &Shift, looks: usize) -> bool {
-    towards_zero(shift, looks).is_some_and(|(difference, reach)| difference > reach)
+    let Some((difference, reach)) = towards_zero(shift, looks) else {
+        return false;
+    };
+    difference > reach || difference > apart_from(shift, looks)
 }
 
 /// The size of a difference, and how far its interval reaches from there towards zero; `None` where there is no difference,

@@ -125,6 +125,53 @@ fn shifts(found: &PairFigures, measure: Measure) -> &[Shift] {
     &found.figures(measure).unwrap().shifts
 }
 
+/// Packets that take so many milliseconds each.
+fn taking(each_ms: Vec<f64>) -> Vec<Record> {
+    let packets = each_ms.into_iter().zip(0..);
+    let packets = packets.map(|(ms, seq): (f64, u64)| {
+        let due = seq as i64 * 20_000_000;
+        let mut record = Record::due(0, 0, seq, Method::Udp, due);
+        record.t_send = Some(due);
+        record.t_recv = Some(due + (ms * 1e6) as i64);
+        record.outcome = End::Ok;
+        record
+    });
+    packets.collect()
+}
+
+/// Two probes: that of a server which begins to take longer, of two trials that differ, and one that is as it was.
+#[test]
+fn a_probe_that_does_not_change_hides_no_median_that_does() {
+    let mut random = SplitMix::new(3);
+    let mut packets = |ms: f64| -> Vec<Record> {
+        let each = (0..200).map(|_| ms - 0.2 * random.uniform().ln());
+        taking(each.collect())
+    };
+    let mut run = |web: [f64; 2]| {
+        let mut samples = Samples::default();
+        for (trial, ms) in (0..).zip(web) {
+            let mut push = |probe, ms| {
+                let stream = stream(trial, probe, &[]);
+                samples.push(stream, packets(ms), RecordFacts::default());
+            };
+            push("web", ms);
+            push("other", 10.4);
+        }
+        samples
+    };
+    let (a, b) = (run([13.6, 14.4]), run([22.7, 22.75]));
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
+    assert_eq!(found.looks, 2 * looks::LOOKS);
+    let [web, other] = ["web", "other"].map(|probe| {
+        let mut pairs = found.pairs.iter();
+        pairs.find(|pair| pair.pair.probes[0] == probe).unwrap()
+    });
+    let median = |pair| &shifts(pair, Measure::Response)[2];
+    assert!(looks::is_clear(median(web), found.looks), "{web:#?}");
+    assert!(!looks::is_clear(median(other), found.looks), "{other:#?}");
+    assert_eq!(web.verdict.kind, Kind::Differs);
+}
+
 #[test]
 fn a_quantile_that_so_few_packets_do_not_carry_has_no_value() {
     let [few, some] = [3, 257].map(|packets| run(&[Recipe { packets, ..PLAIN }]));
@@ -923,6 +970,28 @@ fn limits_of_every_form() {
     assert!(interval.low < found.value && found.value < interval.high);
 }
 
+/// The largest of each trial bounds a maximum, and a reader is to know that it is not of packets.
+#[test]
+fn a_limit_says_where_whole_trials_are_its_values() {
+    let side = |path, first: u64| {
+        let each = (first..first + 5).map(|seed| Recipe {
+            path,
+            seed,
+            ..PLAIN
+        });
+        run(&each.collect::<Vec<_>>())
+    };
+    let (a, b) = (side(1.0, 1), side(20.0, 10));
+    let says = |text: &str| {
+        let found = &limits(&a, &b, text)[0];
+        assert_eq!(found.outcome, Outcome::Failed, "{}", found.reason);
+        let of_trials = " (from the spread of trials, each as one value)";
+        found.reason.contains(of_trials)
+    };
+    assert!(says("max(response) > +10%"));
+    assert!(!says("p50(response) > +10%"));
+}
+
 /// Nothing is a share of 0, and whatever is more than it is beyond any.
 #[test]
 fn a_limit_relative_to_nothing_is_decided() {
@@ -970,28 +1039,6 @@ fn limits_have_the_intervals_of_the_table() {
         ("mean", Functional::Mean),
         ("p50", Functional::Quantile(0.5)),
         ("p99", Functional::Quantile(0.99)),
-/// The largest of each trial bounds a maximum, and a reader is to know that it is not of packets.
-#[test]
-fn a_limit_says_where_whole_trials_are_its_values() {
-    let side = |path, first: u64| {
-        let each = (first..first + 5).map(|seed| Recipe {
-            path,
-            seed,
-            ..PLAIN
-        });
-        run(&each.collect::<Vec<_>>())
-    };
-    let (a, b) = (side(1.0, 1), side(20.0, 10));
-    let says = |text: &str| {
-        let found = &limits(&a, &b, text)[0];
-        assert_eq!(found.outcome, Outcome::Failed, "{}", found.reason);
-        let of_trials = " (from the spread of trials, each as one value)";
-        found.reason.contains(of_trials)
-    };
-    assert!(says("max(response) > +10%"));
-    assert!(!says("p50(response) > +10%"));
-}
-
     ] {
         let mut all = shifts(&found, Measure::Response).iter();
         let shift = all.find(|shift| shift.statistic == functional).unwrap();

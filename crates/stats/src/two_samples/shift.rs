@@ -18,12 +18,31 @@ pub struct Shift {
     pub absolute: Result<Bounds, String>,
     /// 95 % interval of (B − A)/A, or why there is none.
     pub relative: Result<Bounds, String>,
+    /// Of medians: how far they must be apart to be told so whatever the interval says.
+    pub apart: Option<Apart>,
 }
 
 impl Shift {
     /// B − A.
     pub fn difference(&self) -> Option<f64> {
         Some(self.b? - self.a?)
+    }
+}
+
+/// How far the medians of two sides are off at most, however much their packets resemble each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Apart {
+    /// At 95 %.
+    reach: f64,
+    /// Degrees of freedom of that.
+    degrees: u32,
+}
+
+impl Apart {
+    /// The difference from which on they are told apart at this confidence.
+    pub fn least(&self, confidence: f64) -> f64 {
+        let by = |confidence| student::two_sided(confidence, self.degrees);
+        self.reach * (by(confidence) / by(CONFIDENCE)).max(TIMES)
     }
 }
 
@@ -74,9 +93,13 @@ fn with_draws(
         [(0, a), (a.len(), b)].map(|(first, side)| statistic(functional, first, side, &design));
     let none = |reason: String| (Err(reason.clone()), Err(reason));
     let found = intervals(&sides, design, seed, draws).unwrap_or_else(none);
-    let (absolute, relative) = match &found.0 {
-        Ok(_) => found,
-        Err(_) => medians_apart(&sides, [a, b]).unwrap_or(found),
+    let tells = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+    let medians = Medians::of(&sides, [a, b]);
+    let apart = medians.as_ref().filter(|medians| medians.are_apart());
+    let (absolute, relative) = match (&found.0, apart) {
+        (Ok(bounds), _) if tells(bounds) => found,
+        (_, Some(medians)) => medians.intervals(),
+        _ => found,
     };
     Shift {
         statistic: functional,
@@ -84,6 +107,7 @@ fn with_draws(
         b: sides[1].value,
         absolute,
         relative,
+        apart: medians.map(|medians| medians.apart()),
     }
 }
 
@@ -186,42 +210,65 @@ const TIMES: f64 = 2.0;
 /// of which two a side say little.
 const OF_ONE_TRIAL: u32 = 1000;
 
-/// Where values resemble each other too much for an interval: of the shift of the median, where the medians lie [`TIMES`] as far
-/// apart as those of [`FEW`] independent values vary; else `None`. Two series of one law are even once as far apart in less
-/// than 0.1 % of cases by simulation (AR(1) of 300 values with φ up to 0.99, of 60 with φ up to 0.95), and more often where
-/// a series wanders in more time than it shows.
-fn medians_apart(
-    sides: &[Statistic<'_>; 2],
-    values: [&[Series<'_>]; 2],
-) -> Option<(Interval, Interval)> {
-    let is_median = sides[0].statistic() == Functional::Quantile(0.5);
-    let is_known =
-        |side: &Statistic<'_>| !side.has_few() && (side.doubt.is_none() || side.is_correlated());
-    if !is_median || !sides.iter().all(is_known) {
-        return None;
+/// The medians of both sides, which are told apart where they lie [`TIMES`] as far apart as those of [`FEW`] independent values
+/// vary: so where values resemble each other too much for an interval, or leave it so few degrees of freedom that it reaches zero.
+/// Two series of one law are even once as far apart in less than 0.1 % of cases by simulation (AR(1) of 300 values with φ up to
+/// 0.99, of 60 with φ up to 0.95), and more often where a series wanders in more time than it shows.
+struct Medians {
+    a: Middle,
+    b: Middle,
+    degrees: u32,
+}
+
+impl Medians {
+    /// `None` of another statistic, and of too few values.
+    fn of(sides: &[Statistic<'_>; 2], values: [&[Series<'_>]; 2]) -> Option<Self> {
+        let is_median = sides[0].statistic() == Functional::Quantile(0.5);
+        let is_known = |side: &Statistic<'_>| {
+            !side.has_few() && (side.doubt.is_none() || side.is_correlated())
+        };
+        if !is_median || !sides.iter().all(is_known) {
+            return None;
+        }
+        let [a, b] = values.map(Middle::from_series);
+        let degrees = match values.iter().all(|side| side.len() == 1) {
+            true => OF_ONE_TRIAL,
+            false => FEW - 1,
+        };
+        Some(Self {
+            a: a?,
+            b: b?,
+            degrees,
+        })
     }
-    let [a, b] = values.map(Middle::from_series);
-    let (a, b) = (a?, b?);
-    let apart = (b.median - a.median).abs() > TIMES * (a.reach + b.reach);
-    let ([a_low, a_high], [b_low, b_high]) = (a.ends(), b.ends());
-    let degrees = match values.iter().all(|side| side.len() == 1) {
-        true => OF_ONE_TRIAL,
-        false => FEW - 1,
-    };
-    let bounds = |low: f64, high: f64| Bounds {
-        low,
-        high,
-        repeats_differ: false,
-        degrees,
-        from_packets: 1.0,
-    };
-    apart.then(|| {
+
+    fn apart(&self) -> Apart {
+        Apart {
+            reach: self.a.reach + self.b.reach,
+            degrees: self.degrees,
+        }
+    }
+
+    fn are_apart(&self) -> bool {
+        (self.b.median - self.a.median).abs() > self.apart().least(CONFIDENCE)
+    }
+
+    /// Of B − A, absolute and relative to A.
+    fn intervals(&self) -> (Interval, Interval) {
+        let ([a_low, a_high], [b_low, b_high]) = (self.a.ends(), self.b.ends());
+        let bounds = |low: f64, high: f64| Bounds {
+            low,
+            high,
+            repeats_differ: false,
+            degrees: self.degrees,
+            from_packets: 1.0,
+        };
         let relative = match a_low > 0.0 {
             true => Ok(bounds(b_low / a_high - 1.0, b_high / a_low - 1.0)),
             false => Err("A may be zero or less, and nothing is relative to that".to_owned()),
         };
         (Ok(bounds(b_low - a_high, b_high - a_low)), relative)
-    })
+    }
 }
 
 /// A median, and how far that of what the values are drawn from may be from it.

@@ -162,6 +162,34 @@ fn medians_so_far_apart_are_told_among_several_figures() {
     assert!(told > 5, "{told}");
 }
 
+/// Two trials a side whose levels vary in one of them leave the interval one degree of freedom: among several figures it reaches
+/// zero, though all of B is far beyond all of A.
+#[test]
+fn medians_far_apart_are_told_where_trials_leave_few_degrees_of_freedom() {
+    let mut hidden = 0;
+    for seed in 0..20 {
+        let mut random = SplitMix::new(seed);
+        let mut side = |level: f64, sd: f64| -> Vec<Vec<f64>> {
+            let mut trial = || -> Vec<f64> {
+                let level = level + sd * random.normal();
+                (0..100)
+                    .map(|_| level - 0.2 * random.uniform().ln())
+                    .collect()
+            };
+            (0..2).map(|_| trial()).collect()
+        };
+        let (a, b) = (side(14.0, 0.5), side(24.0, 0.05));
+        let (a, b) = (measured(&a), measured(&b));
+        let found = shift(Functional::Quantile(0.5), &a, &b, 1);
+        let (difference, bounds) = (found.difference().unwrap(), found.absolute.unwrap());
+        let confidence = 1.0 - 0.05 / 4.0;
+        hidden += usize::from(bounds.stretch(confidence) * (difference - bounds.low) > difference);
+        assert!(bounds.low > 0.0, "{bounds:?}");
+        assert!(difference > found.apart.unwrap().least(confidence));
+    }
+    assert!(hidden > 5, "{hidden}");
+}
+
 #[test]
 fn medians_of_one_wander_are_seldom_told_apart() {
     for phi in [0.9, 0.95, 0.98] {
