@@ -155,6 +155,7 @@ fn copies_of_a_simulation_have_its_late_packets_and_no_more() {
             (condition.late_packets(), condition.answered),
             (found.late, found.answered)
         );
+        assert!(condition.mean_ns > condition.usual_ns, "{condition:#?}");
     }
     assert!(
         !found.late_answer().contains("of that in"),
@@ -210,6 +211,19 @@ fn a_slow_link_is_named_against_a_fast_one() {
     assert_said(&experiment("1200B", swept), &expected);
 }
 
+/// What the experiment made of a path is not what is slow beside a queue, however much longer that path takes.
+#[test]
+fn a_queue_comes_before_the_distance_of_another_path() {
+    let text = experiment("64B", &full_buffer("6KB"));
+    let cases = "[[case]]\nname = \"near\"\n[[case]]\nname = \"far\"\nset = { \"path.propagation\" = \"35ms\", \
+                 \"load.flood.rate\" = \"10kbit/s\" }\n";
+    let found = assert_said(&(text + cases), &["of case near", "the queue of s1→b1"]);
+    let far = &found.slow.conditions[1];
+    let main = far.main().map(|main| main.component);
+    assert!(far.is_slow(), "{far:#?}");
+    assert_eq!(main, Some(Component::Propagation));
+}
+
 #[test]
 fn a_busy_reflector_is_named_in_a_run_of_one_condition() {
     let text = with_nodes("host = { per_packet = \"3ms\" }");
@@ -254,6 +268,18 @@ fn the_latency_of_switches_is_named_and_is_part_of_the_minimum_delay() {
     assert_said(&swept, &named);
 }
 
+/// Packets of the probe alone wait for each other at a shaper, and the line has nothing to do with it.
+#[test]
+fn what_a_shaper_holds_back_is_not_the_lines() {
+    let shaper = "[path.switch.shaper]\nrate = \"400kbit/s\"\nburst = \"200B\"\n";
+    let found = explain(&experiment("64B", shaper).replace("3s", "20s"), 7);
+    let worst = &found.causes[0];
+    let queue = |what: &LateCause| matches!(what, LateCause::Queue { port } if **port == *"s1→b1");
+    assert!(queue(&worst.what), "{:#?}", found.causes);
+    let remedy = &worst.remedy;
+    assert!(remedy.contains("give the shaper a higher rate"), "{remedy}");
+}
+
 #[test]
 fn what_condition_stressed_asks_for_is_no_finding() {
     let stressed = "[host]\ncondition = \"stressed\"\n[path.host]\nnoise = \"linux\"\n";
@@ -268,18 +294,6 @@ fn what_condition_stressed_asks_for_is_no_finding() {
     assert!(late.contains("as condition stressed asks"), "{late}");
     let (findings, _) = late.split_once("Not in these figures").unwrap_or(("", ""));
     assert!(!findings.contains("slices"), "{late}");
-    /// Packets of the probe alone wait for each other at a shaper, and the line has nothing to do with it.
-    #[test]
-    fn what_a_shaper_holds_back_is_not_the_lines() {
-        let shaper = "[path.switch.shaper]\nrate = \"400kbit/s\"\nburst = \"200B\"\n";
-        let found = explain(&experiment("64B", shaper).replace("3s", "20s"), 7);
-        let worst = &found.causes[0];
-        let queue =
-            |what: &LateCause| matches!(what, LateCause::Queue { port } if **port == *"s1→b1");
-        assert!(queue(&worst.what), "{:#?}", found.causes);
-        let remedy = &worst.remedy;
-        assert!(remedy.contains("give the shaper a higher rate"), "{remedy}");
-    }
 }
 
 /// Every packet of condition `is` is lost; the warning names it and has these words.

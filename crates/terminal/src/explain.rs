@@ -14,8 +14,8 @@ use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::anatomy::in_common;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    WITH_OWN_LOAD, asked_for_lines, clocks, difference, in_events, interval, longer_than, main,
-    sentence, share_of_main, visible, way_name,
+    MEAN_RESPONSE, WITH_OWN_LOAD, asked_for_lines, clocks, difference, in_events, interval,
+    longer_than, main, sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::Head;
 use delaylab_view::words::{or_unknown, plural, short_percent};
@@ -103,7 +103,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     }
     let packets = if lost { "late, lost" } else { "late" };
     let note = format!(
-        "mean response: of packets that were not late; {}mainly, share: the part to look at, and its share of that mean; \
+        "{MEAN_RESPONSE}; {}mainly, share: the part to look at, and its share of that mean; \
          {packets}: of the packets",
         increase_note(conditions)
     );

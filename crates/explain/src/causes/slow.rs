@@ -10,7 +10,7 @@
 mod tests;
 mod words;
 
-use super::combination::{LEAST_NS, SLOW, dropped};
+use super::combination::{LEAST_NS, SLOW, agree, dropped};
 use super::gather::{Gathered, GatheredStream};
 use super::paused::WhyPaused;
 use super::roles::Role;
@@ -124,6 +124,8 @@ pub struct Condition {
     pub median_ns: f64,
     /// The mean response of packets that were not late, ns.
     pub usual_ns: f64,
+    /// The mean response of all that were answered, ns.
+    pub mean_ns: f64,
     /// Where those spend their time. It adds up to `usual_ns`.
     pub spent: Vec<Spent>,
     /// Beyond what it is held against: the largest first.
@@ -143,6 +145,10 @@ pub struct Condition {
     pub against: Against,
     /// How long that takes, ns; of the minimum delay `None` where it is not known.
     pub against_ns: Option<f64>,
+    /// How long that takes with its late packets, ns; `None` of the minimum delay, which has none.
+    against_mean_ns: Option<f64>,
+    /// What lines, distance and the switches themselves take, ns; `None` where the path is not known.
+    least_ns: Option<f64>,
     /// Their offered load, state of the host and stages: what makes two of them alike.
     likeness: Likeness,
 }
@@ -194,6 +200,21 @@ impl Condition {
     /// What it takes beyond that, ns.
     pub fn longer_ns(&self) -> f64 {
         self.usual_ns - self.against_ns.unwrap_or(0.0)
+    }
+
+    /// Is it slow beside another one only because its path is another one? That is what the experiment asks for.
+    fn is_slow_by_its_path(&self) -> bool {
+        self.is_slow()
+            && self.against != Against::LeastDelay
+            && self.main().is_some_and(|main| main.component.is_least())
+    }
+
+    /// Is the minimum delay of its path that of the other one?
+    fn has_path_of(&self, other: &Condition) -> bool {
+        match (self.least_ns, other.least_ns) {
+            (Some(own), Some(other)) => agree([own, other].into_iter()),
+            _ => true,
+        }
     }
 
     /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of what it takes at
@@ -278,6 +299,7 @@ impl Condition {
         };
         self.against = name;
         self.against_ns = Some(other.usual_ns);
+        self.against_mean_ns = Some(other.mean_ns);
         self.spent = self.spent_as(other);
         self.longer = longer(&self.spent, ns_of);
     }
@@ -286,12 +308,9 @@ impl Condition {
     fn hold_against_least(&mut self) {
         let Within { usual, known } = &self.likeness.within;
         self.spent = usual.spent(&self.likeness.usual, known);
-        let lines = &self.likeness.within.known.lines;
-        let known = lines.iter().any(|way| !way.is_empty());
-        let least = (self.spent.iter()).filter(|spent| spent.component.is_least());
-        let least: f64 = least.map(|spent| spent.ns).sum();
         self.against = Against::LeastDelay;
-        self.against_ns = known.then_some(least);
+        self.against_ns = self.least_ns;
+        self.against_mean_ns = None;
         self.longer = longer(&self.spent, |component| match component.is_least() {
             true => f64::INFINITY,
             false => 0.0,
@@ -481,9 +500,14 @@ pub(super) fn find(
     let mut conditions: Vec<Condition> = conditions.collect();
     hold(&mut conditions, baseline);
     conditions.sort_by(|a, b| {
-        let key = |one: &Condition| (one.is_slow(), one.longer_ns());
-        let (a, b) = (key(a), key(b));
-        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+        let rank = |one: &Condition| match (one.is_slow(), one.is_slow_by_its_path()) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
+        };
+        rank(a)
+            .cmp(&rank(b))
+            .then(b.longer_ns().total_cmp(&a.longer_ns()))
     });
     Slow {
         conditions,
@@ -574,9 +598,14 @@ fn condition(
         .cloned()
         .collect();
     let spent = usual.spent(&parts, &known);
+    let is_known = known.lines.iter().any(|way| !way.is_empty());
+    let least = spent.clone().into_iter();
+    let least = least.filter(|spent| spent.component.is_least());
     let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
     let rates = known.lines.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
+    let answered = responses.clone().filter(|ns| ns.is_finite());
+    let (sum, answered) = answered.fold((0.0, 0_u64), |(sum, count), ns| (sum + ns, count + 1));
     Some(Condition {
         factors: row.factors.clone(),
         probe: row.probe_name.clone(),
@@ -585,13 +614,14 @@ fn condition(
         loads: (loads.iter())
             .map(|load| (load.name.clone(), load.streams))
             .collect(),
-        packets: responses.clone().count() as u64,
-        answered: responses.filter(|ns| ns.is_finite()).count() as u64,
+        packets: responses.count() as u64,
+        answered,
         lost: lost_share(&rows),
         sent_again: usual.sent_again(),
         late,
         median_ns,
         usual_ns: parts.iter().map(|part| part.ns).sum(),
+        mean_ns: sum / answered.max(1) as f64,
         spent,
         longer: Vec::new(),
         had_cpu: Vec::new(),
@@ -601,6 +631,8 @@ fn condition(
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
         against: Against::LeastDelay,
         against_ns: None,
+        against_mean_ns: None,
+        least_ns: is_known.then(|| least.map(|spent| spent.ns).sum()),
         likeness: Likeness {
             loads,
             usual: parts,
@@ -644,7 +676,8 @@ fn median(streams: &[&GatheredStream<'_>]) -> Option<f64> {
 }
 
 /// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
-/// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path.
+/// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path. Those whose path
+/// has another minimum delay come after that: what the experiment made of a path is not what is slow, unless nothing else is.
 fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
     let all = conditions.to_vec();
     for condition in conditions {
@@ -668,10 +701,24 @@ fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
                 }
             }
             Baseline::Best => {
-                let like = best(&mut all.iter().filter(|it| it.is_like(condition)));
-                let any = best(&mut all.iter().filter(|it| it.probe == condition.probe));
-                for found in [like, any].into_iter().flatten() {
-                    condition.hold_against(&found, Against::Condition(found.label.clone()));
+                let own_path = |it: &&Condition| it.has_path_of(condition);
+                let like = |it: &&Condition| it.is_like(condition);
+                let any = |it: &&Condition| it.probe == condition.probe;
+                let references = [
+                    best(&mut all.iter().filter(like).filter(own_path)),
+                    best(&mut all.iter().filter(any).filter(own_path)),
+                    // The minimum delay of its path.
+                    None,
+                    best(&mut all.iter().filter(like)),
+                    best(&mut all.iter().filter(any)),
+                ];
+                for found in &references {
+                    match found {
+                        Some(found) => {
+                            condition.hold_against(found, Against::Condition(found.label.clone()))
+                        }
+                        None => condition.hold_against_least(),
+                    }
                     if condition.is_slow() {
                         break;
                     }

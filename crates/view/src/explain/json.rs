@@ -91,6 +91,8 @@ pub struct Condition<'a> {
     pub response_p50_ns: Nanos,
     /// The mean response of packets that were not late. `spent` adds up to it.
     pub usual_ns: Nanos,
+    /// The mean response of all packets that were answered.
+    pub mean_ns: Nanos,
     /// Does it take much longer than what it is compared with?
     pub slow: bool,
     /// `condition`, `least_delay` or `run`.
@@ -311,10 +313,10 @@ pub struct Change {
     pub relative: f64,
     /// The interval of that; null where a level has too few packets for one, or they resemble each other too much.
     pub relative_interval: Option<Interval>,
-}
-
     /// The stages that moved by two thirds of it or more; null where the stamps do not tell several apart, or where it is in many.
     pub stages: Option<String>,
+}
+
 /// The document of this explanation.
 pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
     Document {
@@ -364,6 +366,7 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
         late: condition.late_packets(),
         response_p50_ns: whole(condition.median_ns),
         usual_ns: whole(condition.usual_ns),
+        mean_ns: whole(condition.mean_ns),
         slow: condition.is_slow(),
         against,
         against_label,
@@ -582,6 +585,6 @@ fn of_change(change: &causes::changes::Change) -> Change {
         after_ns,
         relative: change.after / change.before - 1.0,
         relative_interval: change.relative.map(|(low, high)| Interval::new(low, high)),
+        stages: change.stages.map(StageSet::key),
     }
 }
-        stages: change.stages.map(StageSet::key),

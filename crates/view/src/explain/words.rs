@@ -50,6 +50,9 @@ pub fn share_of_main(condition: &Condition) -> String {
     })
 }
 
+/// Of which packets a condition's mean response is.
+pub const MEAN_RESPONSE: &str = "mean response: of packets that were not late";
+
 /// `9 in 1 event`.
 pub fn in_events(cause: &Cause) -> String {
     match (cause.packets, cause.events) {
@@ -167,11 +170,11 @@ pub fn sentence(change: &Change) -> String {
         }
         _ => String::new(),
     };
+    let stages = change.stages;
+    let stages = stages.map_or_else(String::new, |stages| format!(", in {stages}"));
     match &change.scope {
         Scope::Within {
             trial,
-    let stages = change.stages;
-    let stages = stages.map_or_else(String::new, |stages| format!(", in {stages}"));
             probe,
             after,
         } => format!(
@@ -203,10 +206,10 @@ fn of_probe(probe: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_stats::anatomy::Stage;
 
     #[test]
     fn a_change_has_no_empty_name_and_no_interval_without_a_width() {
-    use delaylab_stats::anatomy::Stage;
         let mut change = Change {
             scope: Scope::Within {
                 trial: 0,
@@ -216,10 +219,10 @@ mod tests {
             before: 10e6,
             after: 12e6,
             relative: Some((0.2, 0.2)),
+            stages: None,
         };
         let step = "trial 0, after 10.0 s: the median response goes from 10.0 ms to 12.0 ms";
         assert_eq!(sentence(&change), format!("{step} (+20 %)"));
-            stages: None,
         change.relative = None;
         assert_eq!(sentence(&change), format!("{step} (+20 %)"));
         change.relative = Some((0.15, 0.25));
@@ -232,10 +235,10 @@ mod tests {
         let says = "from 10.0 ms to 9.88 ms (−1.2 %; 95 %: −2.1 to −0.30 %)";
         assert!(small.ends_with(says), "{small}");
         (change.after, change.relative) = (12e6, Some((0.15, 0.25)));
+        change.stages = Some(Stage::ForwardPath.into());
         change.scope = Scope::Between { trial: 3 };
         assert_eq!(
             sentence(&change),
-        change.stages = Some(Stage::ForwardPath.into());
             "from trial 3 on, the median response of a trial changes by +20 % (95 %: +15 to +25 %), whatever its levels, \
              in forward path"
         );

@@ -10,8 +10,8 @@ use delaylab_explain::compare::statistic_name;
 use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    answers, asked_for_lines, clocks, difference, in_events, interval, longer_than, main, sentence,
-    share_of_main, visible, way_name,
+    MEAN_RESPONSE, answers, asked_for_lines, clocks, difference, in_events, interval, longer_than,
+    main, sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::{Explanation, RunData};
 use delaylab_view::words::{or_unknown, plural, short_percent};
@@ -78,6 +78,7 @@ fn conditions(found: &Explanation) -> Markup {
     }
     html! {
         (table.render())
+        p class="meta" { (MEAN_RESPONSE) "." }
         (more(conditions.len(), CONDITIONS, "condition"))
     }
 }

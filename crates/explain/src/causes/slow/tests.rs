@@ -11,6 +11,7 @@ fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Cond
         probe: probe.to_owned(),
         label: label.to_owned(),
         usual_ns: ms * MS,
+        mean_ns: ms * MS,
         against_ns,
         spent: vec![Spent {
             component: Component::Stages(StageSet::BOTH_WAYS),
@@ -72,6 +73,29 @@ fn what_was_not_compared_is_not_called_the_best() {
     );
 }
 
+/// What late packets add is no part of the mean that is divided: it is said beside it.
+#[test]
+fn a_mean_without_late_packets_is_not_called_that_of_all() {
+    let mut one = condition("a", "size 1B", 1.28, None);
+    one.mean_ns = 1.285 * MS;
+    let network = "100 % of the response is time in the network, in both directions: 1.28 ms of 1.28 ms on average";
+    let said = answer(Reference::Best, vec![one.clone()]);
+    assert_eq!(said, format!("{network}."));
+    one.mean_ns = 2.78 * MS;
+    let said = answer(Reference::Best, vec![one.clone()]);
+    assert_eq!(
+        said,
+        format!("{network} of packets that were not late (2.78 ms of all).")
+    );
+    let mut slow = condition("a", "size 2B", 12.8, None);
+    slow.hold_against(&one, Against::Condition(one.label.clone()));
+    let said = words::against(&slow);
+    assert_eq!(
+        said,
+        "It takes 10 times as long as size 1B (1.28 ms; 2.78 ms with its late packets)."
+    );
+}
+
 #[test]
 fn what_is_in_no_condition_is_part_of_the_whole() {
     let late = |lost_ms: f64| vec![(LateCause::Server, 1, lost_ms * MS)];
@@ -92,6 +116,15 @@ fn what_is_in_no_condition_is_part_of_the_whole() {
     assert_eq!(share([10.0, 10.0], 10.0), 0.5);
 }
 
+#[test]
+fn what_is_late_in_no_condition_may_have_others_beside_it() {
+    let what = LateCause::Queue {
+        port: "s1→b1".into(),
+    };
+    assert!(Slow::default().has_others_beside(&what));
+    assert!(!Slow::default().is_shaped(&what));
+}
+
 /// A request that makes its connection crosses the network twice.
 #[test]
 fn the_handshake_is_a_part_of_what_the_network_takes() {
@@ -105,8 +138,10 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
             component: Component::Stages(stages),
             ns: ms * MS,
         });
+        let usual_ns = spent.iter().map(|one| one.ns).sum();
         let condition = Condition {
-            usual_ns: spent.iter().map(|one| one.ns).sum(),
+            usual_ns,
+            mean_ns: usual_ns,
             spent: spent.to_vec(),
             ..Condition::default()
         };
@@ -116,15 +151,6 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
         of(4.4, 4.3),
         "70 % of the response is time in the network, in connect and both directions: 8.70 ms of 12.5 ms on average."
     );
-#[test]
-fn what_is_late_in_no_condition_may_have_others_beside_it() {
-    let what = LateCause::Queue {
-        port: "s1→b1".into(),
-    };
-    assert!(Slow::default().has_others_beside(&what));
-    assert!(!Slow::default().is_shaped(&what));
-}
-
     // One of them alone is much longer.
     assert_eq!(
         of(100.0, 4.3),

@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 const MOST_OF: f64 = 0.5;
 /// A link that takes so much of the response is worth being named beside propagation.
 const WORTH_NAMING: f64 = 0.05;
+/// Late packets that move a mean by less than this share of it need no figure of their own.
+const MOVES: f64 = 0.01;
 
 pub(super) fn answer(slow: &Slow) -> String {
     let Some(first) = slow.conditions.first() else {
@@ -88,8 +90,12 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
     let about = queue
         .filter(|queue| queue.is_estimate)
         .map_or("", |_| "about ");
+    let with_late = with_late(condition.usual_ns, condition.mean_ns);
+    let with_late = with_late.map_or_else(String::new, |mean| {
+        format!(" of packets that were not late ({mean} of all)")
+    });
     format!(
-        "{} of the response{whose} is {}: {about}{} of {} on average",
+        "{} of the response{whose} is {}: {about}{} of {} on average{with_late}",
         format_share(main.ns / condition.usual_ns),
         phrase(condition, &main.component),
         format_duration_f64(main.ns),
@@ -97,12 +103,25 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
     )
 }
 
+/// The mean with late packets, where these move it.
+fn with_late(usual_ns: f64, mean_ns: f64) -> Option<String> {
+    let moves = (mean_ns - usual_ns).abs() >= MOVES * usual_ns;
+    moves.then(|| format_duration_f64(mean_ns))
+}
+
 /// What it is held against, and how many times as long it takes.
-fn against(condition: &Condition) -> String {
+pub(super) fn against(condition: &Condition) -> String {
     let Some(reference) = condition.against_ns else {
         return String::new();
     };
-    let ns = format_duration_f64(reference);
+    let mean = condition.against_mean_ns;
+    let ns = match mean.and_then(|mean| with_late(reference, mean)) {
+        Some(mean) => format!(
+            "{}; {mean} with its late packets",
+            format_duration_f64(reference)
+        ),
+        None => format_duration_f64(reference),
+    };
     let times = condition.usual_ns / reference;
     let times = match times {
         times if times < 10.0 => format!("{times:.1} times"),
@@ -352,9 +371,13 @@ fn slow_link(condition: &Condition) -> Option<String> {
 
 fn length(condition: &Condition, several: bool) -> String {
     let ns = format_duration_f64(condition.usual_ns);
-    match several {
+    let whose = match several {
         true => format!("{ns} of {}", condition.label),
         false => ns,
+    };
+    match with_late(condition.usual_ns, condition.mean_ns) {
+        Some(mean) => format!("{whose} ({mean} with late packets)"),
+        None => whose,
     }
 }
 
