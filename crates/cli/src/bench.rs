@@ -11,7 +11,7 @@ use delaylab_model::words::capitalised;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
 use delaylab_runner::resolve::drawn_seed;
-use delaylab_view::list::{Procedure, Procedures};
+use delaylab_view::list::{Procedure, Procedures, ProceduresConfig};
 use serde_json::json;
 use std::fmt::Write;
 use std::io;
@@ -85,7 +85,7 @@ fn list(json: bool) -> Result<(), Failed> {
             needs: known.needs,
         };
         let procedures = procedures().iter().map(one).collect();
-        return terminal::document(&Procedures { procedures });
+        return terminal::document(&Procedures { procedures }, ProceduresConfig {});
     }
     let mut out = String::new();
     for known in procedures() {

@@ -15,8 +15,9 @@ use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve::drawn_seed;
 use delaylab_runner::target;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
-use delaylab_view::cells::{Cells, Document};
+use delaylab_view::cells::{Cells, Config, Document};
 use std::io;
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 /// In a sweep as long as this, width and overhead are right on 97 of 100 paths even where the delay of a
@@ -80,12 +81,27 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         again: &|times| again(args, times),
     };
     if args.json {
-        terminal::document(&Document::new(&cells))?;
+        let seed = concluded.data.head.seed;
+        terminal::document(&Document::new(&cells), config(args, &sizes, seed))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(delaylab_terminal::cells::render(&cells, &style))?;
     }
     concluded.unless_without_page()
+}
+
+fn config<'a>(args: &'a CellsArgs, sizes: &RangeInclusive<u32>, seed: Option<u64>) -> Config<'a> {
+    Config {
+        target: &args.target,
+        method: args.method,
+        port: args.port,
+        min_size_bytes: *sizes.start(),
+        max_size_bytes: *sizes.end(),
+        count: args.count.map(NonZeroU32::get),
+        duration_ns: args.count.is_none().then_some(args.duration),
+        after_reply_ns: args.wait,
+        seed,
+    }
 }
 
 fn unanswered(args: &CellsArgs) -> String {

@@ -1,9 +1,9 @@
 //! `delaylab compare`.
 
 use crate::args::compare::CompareArgs;
-use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
+use crate::head;
 use crate::output;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
@@ -11,9 +11,8 @@ use delaylab_figure::svg;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
-use delaylab_view::compare::json::Document;
+use delaylab_view::compare::json::{Config, Document};
 use delaylab_view::compare::stored::TwoRuns;
-use delaylab_view::json::to_line;
 use delaylab_web::html;
 use std::io;
 use std::path::Path;
@@ -26,10 +25,10 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
     let [a, b] = [open(&args.a)?, open(&args.b)?];
     let compared = compared(&a, &b, args)?;
     if let Some((path, form)) = args.output.as_deref().zip(form) {
-        write(&compared, path, form)?;
+        write(&compared, args, path, form)?;
     }
     if args.json {
-        terminal::document(&Document::new(&compared, &supplied()))?;
+        terminal::document(&Document::new(&compared), config(args))?;
     } else if !args.output.as_deref().is_some_and(output::is_stdout) {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(delaylab_terminal::compare::render(&compared, &style))?;
@@ -88,10 +87,20 @@ fn form(path: &Path, json: bool) -> Result<Form, Failed> {
     }
 }
 
-fn write(compared: &Compared, path: &Path, form: Form) -> Result<(), Failed> {
+fn config(args: &CompareArgs) -> Config<'_> {
+    Config {
+        a: &args.a,
+        b: &args.b,
+        measures: args.measure.iter().map(|measure| measure.name()).collect(),
+        fail_if: args.fail_if.iter().map(ToString::to_string).collect(),
+        strict: args.strict,
+    }
+}
+
+fn write(compared: &Compared, args: &CompareArgs, path: &Path, form: Form) -> Result<(), Failed> {
     let content = match form {
         Form::Page => html::comparison(compared),
-        Form::Document => to_line(&Document::new(compared, &supplied())),
+        Form::Document => head::to_line(&Document::new(compared), config(args)),
         Form::Figure => figure(compared)?,
     };
     if output::is_stdout(path) {

@@ -5,6 +5,7 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
+use delaylab_view::doctor::Config;
 use std::io;
 
 /// Runs the command.
@@ -19,7 +20,8 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
         .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
     terminal::done();
     if args.json {
-        return terminal::document(&checkup);
+        let quick = args.quick;
+        return terminal::document(&checkup, Config { quick });
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(delaylab_terminal::doctor::render(&checkup, &style))

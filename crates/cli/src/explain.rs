@@ -10,7 +10,7 @@ use delaylab_explain::causes::slow::{Baseline, Slow};
 use delaylab_lab::stored::missed_precision;
 use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{shortest, whole};
-use delaylab_view::explain::json;
+use delaylab_view::explain::json::{self, Config};
 use delaylab_view::run::stored;
 use std::io;
 
@@ -39,7 +39,11 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         output::write_text(file, &text())?;
     }
     if args.json {
-        return terminal::document(&json::document(&folder, &found));
+        let config = Config {
+            run: &args.run,
+            baseline: args.baseline.as_deref(),
+        };
+        return terminal::document(&json::document(&folder, &found), config);
     }
     terminal::print(text())
 }

@@ -16,7 +16,7 @@
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`server_target`] | servers as they are typed: `HOST:PORT`, and URLs |
-//! | [`system_info`] | the measuring host, as documents name it |
+//! | [`head`] | what documents begin with: this host, what was asked for |
 //! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
 //! | [`output`] | files that the command line names, written whole |
@@ -37,6 +37,7 @@ mod documents;
 mod exit;
 mod experiment;
 mod explain;
+mod head;
 mod import;
 mod key;
 mod output;
@@ -47,7 +48,6 @@ mod secret_file;
 mod serve;
 mod server_target;
 mod stop;
-mod system_info;
 mod terminal;
 mod testbed;
 mod trace;

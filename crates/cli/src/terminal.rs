@@ -1,11 +1,12 @@
 //! What the terminal can show, and printing to it.
 
 use crate::exit::Failed;
+use crate::head;
 use crate::output::Made;
 use delaylab_store::whole_file::Out;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
-use delaylab_view::json::{Published, to_line};
+use delaylab_view::json::{Published, run::Line, to_line};
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,9 +77,14 @@ impl Write for Stdout {
     }
 }
 
-/// Prints a document for programs.
-pub fn document(document: &impl Published) -> Result<(), Failed> {
-    write(to_line(document))
+/// Prints a document for programs, made for these settings.
+pub fn document<T: Published>(document: &T, config: T::Config) -> Result<(), Failed> {
+    write(head::to_line(document, config))
+}
+
+/// Prints a line of a run for programs.
+pub fn line(line: &Line<'_>) -> Result<(), Failed> {
+    write(to_line(line))
 }
 
 /// Says a line on standard error. Where nobody can hear it, the work goes on all the same.

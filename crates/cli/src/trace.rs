@@ -1,12 +1,10 @@
 //! `delaylab trace`.
 
-use crate::args::supplied;
 use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
 use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port};
 use crate::stop::catch_stop;
-use crate::system_info::system_info;
 use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_live::path_trace::{PathTracing, names};
@@ -17,7 +15,7 @@ use delaylab_model::request::{DnsTransport, Question, Url};
 use delaylab_runner::target;
 use delaylab_traffic::path_trace::{AtOnce, Packets, PathTrace, Settings};
 use delaylab_view::trace::Traced;
-use delaylab_view::trace::json::Document;
+use delaylab_view::trace::json::{Config, Document};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -226,5 +224,5 @@ fn print(traced: &Traced<'_>, json: bool) -> Result<(), Failed> {
         let style = terminal::style(&io::stdout(), false);
         return terminal::print(delaylab_terminal::trace::render(traced, &style));
     }
-    terminal::document(&Document::new(traced, &system_info(), &supplied()))
+    terminal::document(&Document::new(traced), Config::new(traced))
 }

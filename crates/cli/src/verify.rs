@@ -8,7 +8,7 @@ use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::READ_AS_OWNER;
 use delaylab_store::verify::{Mismatch, Verified, runs_in, verify_found};
 use delaylab_terminal::verify::line;
-use delaylab_view::verify::Document;
+use delaylab_view::verify::{Config, Document};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
         }
     }
     if args.json {
-        terminal::document(&Document::new(&found))?;
+        let runs = &args.named;
+        terminal::document(&Document::new(&found), Config { runs })?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         let lines = found.iter().map(|(name, run)| line(name, run, &style));

@@ -6,8 +6,8 @@ use crate::cpu_list;
 use delaylab_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// Facts about this host. What cannot be read is `None`.
@@ -42,12 +42,12 @@ impl HostInfo {
     pub fn read() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
-            kernel: line("/proc/sys/kernel/osrelease"),
-            cpu_model: cpuinfo_value(&cpuinfo, "model name"),
+            kernel: kernel(),
+            cpu_model: cpu_model(),
             cpus: online_cpus(),
             virtualised: is_virtualised(&cpuinfo),
-            clock_source: line(&clock_source("current")),
-            clock_sources: words(&clock_source("available")),
+            clock_source: clock_source(),
+            clock_sources: words(&clock_sources("available")),
             synchronisation: Synchronisation::read().ok(),
             ping_group_range: ping_group_range(),
             tracefs: tracefs(),
@@ -55,6 +55,28 @@ impl HostInfo {
             ptp_clocks: ptp_clocks(),
         }
     }
+}
+
+/// Kernel release, as `uname -r` prints it.
+pub fn kernel() -> Option<String> {
+    line("/proc/sys/kernel/osrelease")
+}
+
+/// Model of the first CPU. The rest of the file, which is long where there are many, is not read.
+pub fn cpu_model() -> Option<String> {
+    let cpuinfo = BufReader::new(File::open("/proc/cpuinfo").ok()?);
+    let mut lines = cpuinfo.lines().map_while(Result::ok);
+    lines.find_map(|line| cpuinfo_value(&line, "model name"))
+}
+
+/// CPUs that are online.
+pub fn online_cpus() -> Option<usize> {
+    Some(cpu_list::parse(&line("/sys/devices/system/cpu/online")?)?.len())
+}
+
+/// What `CLOCK_MONOTONIC` is made of.
+pub fn clock_source() -> Option<String> {
+    line(&clock_sources("current"))
 }
 
 /// Whether the kernel offers something.
@@ -170,12 +192,8 @@ pub fn realtime_limit() -> Option<(Nanos, Nanos)> {
         .then_some((runtime * 1_000, period * 1_000))
 }
 
-fn clock_source(which: &str) -> String {
+fn clock_sources(which: &str) -> String {
     format!("/sys/devices/system/clocksource/clocksource0/{which}_clocksource")
-}
-
-fn online_cpus() -> Option<usize> {
-    Some(cpu_list::parse(&line("/sys/devices/system/cpu/online")?)?.len())
 }
 
 fn cpuinfo_value(cpuinfo: &str, name: &str) -> Option<String> {
@@ -259,8 +277,13 @@ mod tests {
         let host = HostInfo::read();
         assert!(host.kernel.is_some_and(|release| release.contains('.')));
         assert!(host.cpus.is_some_and(|cpus| cpus > 0));
+        assert_eq!(host.cpu_model, cpu_model_of_all());
         assert!(host.clock_sources.contains(&host.clock_source.unwrap()));
         assert!(host.synchronisation.unwrap().max_error >= 0);
+    }
+
+    fn cpu_model_of_all() -> Option<String> {
+        cpuinfo_value(&fs::read_to_string("/proc/cpuinfo").unwrap(), "model name")
     }
 
     #[test]

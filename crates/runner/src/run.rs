@@ -280,6 +280,11 @@ impl<K: Keep> Started<K> {
 }
 
 impl Recorded {
+    /// What was carried out.
+    pub fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+
     /// Where it is recorded.
     pub fn folder(&self) -> &Path {
         self.keep.folder()

@@ -1,8 +1,9 @@
 //! What `delaylab cells` found, and its JSON document.
 
-use crate::json::{Interval, Published, whole};
+use crate::json::{Interval, Published, some_seed, whole};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
+use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, PerSize, Steps, Verdict, rate_of_equal_links,
@@ -73,7 +74,33 @@ pub struct Document<'a> {
     pub report: Option<&'a str>,
 }
 
-impl Published for Document<'_> {
+/// The settings as resolved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The target as named by the user.
+    pub target: &'a str,
+    /// How it is asked.
+    pub method: Method,
+    /// The port of the reflector as typed; null: the usual one, or none.
+    pub port: Option<u16>,
+    /// The smallest IP packet.
+    pub min_size_bytes: u32,
+    /// The largest IP packet.
+    pub max_size_bytes: u32,
+    /// Packets of each size; null: as many as the duration allows.
+    pub count: Option<u32>,
+    /// For how long packets are sent, of all sizes together; null with `count`.
+    pub duration_ns: Option<Nanos>,
+    /// The next packet is sent this long after each reply.
+    pub after_reply_ns: Nanos,
+    /// Of the order of the sizes.
+    #[serde(serialize_with = "some_seed")]
+    #[schemars(with = "Option<String>")]
+    pub seed: Option<u64>,
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/cells/2";
     const TITLE: &'static str = "delaylab cells";
 }

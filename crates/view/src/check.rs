@@ -37,7 +37,33 @@ pub struct Document<'a> {
     pub findings: Vec<Finding<'a>>,
 }
 
-impl Published for Document<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The experiment as named by the user.
+    pub experiment: &'a str,
+    /// The world as typed; null: the file's.
+    pub world: Option<&'static str>,
+    /// Is it the shorter form of the experiment?
+    pub quick: bool,
+    /// The host to probe as typed.
+    pub target: Option<&'a str>,
+    /// The port of its reflector as typed.
+    pub port: Option<u16>,
+    /// The run whose results are shown as measured values, as named by the user.
+    pub measured: Option<&'a str>,
+    /// The values that are set, each as `PATH=VALUE`.
+    pub set: Vec<String>,
+    /// The seed that it would have.
+    #[serde(serialize_with = "crate::json::seed")]
+    #[schemars(with = "String")]
+    pub seed: u64,
+    /// The run to forecast from, as named by the user; null: the newest one that fits.
+    pub from: Option<&'a str>,
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/check/2";
     const TITLE: &'static str = "delaylab check";
 }

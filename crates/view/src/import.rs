@@ -4,6 +4,7 @@
 
 use crate::json::Published;
 use delaylab_explain::import::{self, Disagreement, Imported, PrintedFigure};
+use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +30,21 @@ pub struct Document<'a> {
     pub warnings: &'a [String],
 }
 
-impl Published for Document<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The file as typed; `-` is standard input.
+    pub file: String,
+    /// The format as typed; null: recognised by its content.
+    pub format: Option<String>,
+    /// The columns of a table, where they were typed.
+    pub columns: &'a [String],
+    /// How many nanoseconds the unit of a table's delays has, where it was typed.
+    pub unit_ns: Option<Nanos>,
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/import/2";
     const TITLE: &'static str = "delaylab import";
 }
@@ -204,7 +219,13 @@ mod tests {
                 "runs/x",
                 Some("runs/x/report.html"),
             );
-            let document = crate::json::valid(&document);
+            let config = Config {
+                file: name.to_owned(),
+                format: None,
+                columns: &[],
+                unit_ns: None,
+            };
+            let document = crate::json::valid(&document, config);
             let mut broken = document.clone();
             broken["streams"] = Value::Null;
             assert!(!validator.is_valid(&broken));

@@ -12,7 +12,7 @@
 //! | [`calibration`] | a calibrated path, and what a change would make of it |
 //! | [`trace`] | a path trace |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
-//! | [`cells`], [`check`], `doctor`, [`import`], [`list`], [`verify`] | what these commands found |
+//! | [`cells`], [`check`], [`doctor`], [`import`], [`list`], [`verify`] | what these commands found |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
 //! | [`published`] | **the** list of all documents, with their schemas |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
@@ -35,7 +35,7 @@ pub mod check;
 pub mod columns;
 pub mod compare;
 pub mod csv;
-mod doctor;
+pub mod doctor;
 pub mod explain;
 pub mod format;
 pub mod import;

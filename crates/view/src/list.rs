@@ -13,7 +13,15 @@ pub struct Document {
     pub runs: Vec<Run>,
 }
 
+/// What was asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Config {
+    /// The directory of runs.
+    pub runs: String,
+}
+
 impl Published for Document {
+    type Config = Config;
     const SCHEMA: &'static str = "delaylab/list/1";
     const TITLE: &'static str = "delaylab list";
 }
@@ -61,7 +69,12 @@ pub struct Procedures {
     pub procedures: Vec<Procedure>,
 }
 
+/// What was asked for: nothing decides which procedures there are.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProceduresConfig {}
+
 impl Published for Procedures {
+    type Config = ProceduresConfig;
     const SCHEMA: &'static str = "delaylab/procedures/1";
     const TITLE: &'static str = "delaylab bench list";
 }

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use std::io::{self, Read};
 #[cfg(test)]
 use {
-    crate::json::{ping, run, schema},
+    crate::json::{line_schema, ping, run, schema},
     crate::{calibration, cells, check, compare, explain, import, list, stream, trace, verify},
     delaylab_live::doctor::Checkup,
     serde_json::Value,
@@ -66,7 +66,12 @@ pub const PUBLISHED: &[Listed] = &[
         2,
         stream::schema
     ),
-    listed!("run", "a line of run --json", 3, schema::<run::Line<'_>>),
+    listed!(
+        "run",
+        "a line of run --json",
+        3,
+        line_schema::<run::Line<'_>>
+    ),
     listed!(
         "trace",
         "trace --json",
@@ -120,24 +125,35 @@ mod tests {
     #[test]
     fn the_published_schemas_are_these() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
-        for listed in PUBLISHED {
-            let schema = (listed.made)();
-            let text = schema.to_string();
-            let id = format!("\"const\":\"delaylab/{}/", listed.name);
-            let (_, rest) = text.split_once(&id).unwrap();
-            let (version, _) = rest.split_once('"').unwrap();
-            let name = format!("{}-{version}.json", listed.name);
-            if std::env::var_os("UPDATE_SCHEMA").is_some() {
-                let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
-                std::fs::write(folder.join(&name), text).unwrap();
+        let made = PUBLISHED.iter().map(|listed| (listed, (listed.made)()));
+        let made =
+            made.map(|(listed, schema)| (listed, folder.join(file_name(listed, &schema)), schema));
+        let made: Vec<_> = made.collect();
+        // All of them, before one that differs ends this.
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            for (_, file, schema) in &made {
+                let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
+                std::fs::write(file, text).unwrap();
             }
-            let published = std::fs::read_to_string(folder.join(&name)).unwrap();
+        }
+        for (listed, file, schema) in made {
+            let published = std::fs::read_to_string(&file).unwrap();
             let as_value: Value = serde_json::from_str(&published).unwrap();
             let is_packed = listed.schema().unwrap() == published;
             assert!(
                 schema == as_value && is_packed,
-                "{name} differs: run the tests with UPDATE_SCHEMA=1, then again"
+                "{} differs: run the tests with UPDATE_SCHEMA=1, then again",
+                file.display()
             );
         }
+    }
+
+    /// `ping-2.json`: its name, and the version in the schema.
+    fn file_name(listed: &Listed, schema: &Value) -> String {
+        let text = schema.to_string();
+        let id = format!("\"const\":\"delaylab/{}/", listed.name);
+        let (_, rest) = text.split_once(&id).unwrap();
+        let (version, _) = rest.split_once('"').unwrap();
+        format!("{}-{version}.json", listed.name)
     }
 }

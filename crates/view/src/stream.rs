@@ -3,8 +3,7 @@
 //! Memory stays flat: one line is built at a time, in one buffer, and handed over in one write.
 
 use crate::columns::Row;
-use crate::json::ping::Head;
-use crate::json::{Results, schema_of};
+use crate::json::{Config, Head, Results, schema_of};
 use crate::ping::Ping;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -37,7 +36,7 @@ struct Start<'a> {
     /// Version of delaylab.
     version: &'static str,
     #[serde(flatten)]
-    head: &'a Head<'a>,
+    head: &'a Head<'a, Config<'a>>,
     /// How to read the packets.
     facts: &'a RecordFacts,
 }
@@ -46,14 +45,14 @@ struct Start<'a> {
 /// in a buffer where throughput matters more.
 pub struct StreamWriter<'a, W: Write> {
     out: W,
-    head: Head<'a>,
+    head: Head<'a, Config<'a>>,
     facts: RecordFacts,
     line: Vec<u8>,
 }
 
 impl<'a, W: Write> StreamWriter<'a, W> {
     /// Writes to `out` what runs under `head`.
-    pub fn new(out: W, head: Head<'a>) -> Self {
+    pub fn new(out: W, head: Head<'a, Config<'a>>) -> Self {
         Self {
             out,
             head,
@@ -116,7 +115,11 @@ mod tests {
 
     fn lines(sample: &crate::samples::Sample) -> Vec<Value> {
         let info = system_info();
-        let head = Head::new("10.0.0.2", &sample.run, &info, &[]);
+        let head = Head {
+            system_info: &info,
+            config: Config::new("10.0.0.2", &sample.run),
+            supplied: &[],
+        };
         let mut bytes = Vec::new();
         let mut writer = StreamWriter::new(&mut bytes, head);
         writer.begin(0, &sample.facts.records).unwrap();

@@ -14,7 +14,15 @@ pub struct Document<'a> {
     pub runs: Vec<Looked<'a>>,
 }
 
-impl Published for Document<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The runs, and directories of runs, as named by the user.
+    pub runs: &'a [String],
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/verify/1";
     const TITLE: &'static str = "delaylab verify";
 }

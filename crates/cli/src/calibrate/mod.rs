@@ -10,6 +10,7 @@ mod modelled;
 
 use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
+use crate::head::to_line;
 use crate::output;
 use crate::terminal;
 use delaylab_explain::calibrate::change;
@@ -17,8 +18,9 @@ use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
 use delaylab_terminal::style::Style;
-use delaylab_view::calibration::{Calibrated, Calibration, Prediction, Predictions};
-use delaylab_view::json::to_line;
+use delaylab_view::calibration::{
+    Calibrated, Calibration, Config, Prediction, PredictionConfig, Predictions,
+};
 use delaylab_web::html::{calibration_page, prediction_page};
 use measured::Measured;
 use modelled::Modelled;
@@ -34,7 +36,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     let model = Modelled::run(&measured, &text, &[], &args.of)?;
     let pairs = pairs(&measured, &model);
     let shown = calibrated(&measured, &model, &pairs);
-    let document = to_line(&Calibration::new(&shown));
+    let document = to_line(&Calibration::new(&shown), config(&args.of));
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
     show(&document, &args.of, |style| {
         calibration_text(&shown, &files, style)
@@ -53,6 +55,22 @@ fn calibrated<'a>(
         model: Some(&model.name),
         found: &measured.found,
         pairs,
+    }
+}
+
+fn config(of: &OfArgs) -> Config<'_> {
+    Config {
+        run: &of.run,
+        strict: of.strict,
+    }
+}
+
+fn prediction_config(args: &PredictArgs) -> PredictionConfig<'_> {
+    let set = |(path, value): &(String, String)| format!("{path}={value}");
+    PredictionConfig {
+        run: &args.of.run,
+        strict: args.of.strict,
+        set: args.sets.iter().map(set).collect(),
     }
 }
 
@@ -103,7 +121,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let pairs = pairs(&measured, &model);
     // The folder of the unchanged model is one of `delaylab calibrate`.
     let shown = calibrated(&measured, &model, &pairs);
-    let document = to_line(&Calibration::new(&shown));
+    let document = to_line(&Calibration::new(&shown), config(&args.of));
     model.write(&before, "calibration", &document, &calibration_page(&shown))?;
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
     let again = modelled::again(&measured, &args.sets, &args.of)?;
@@ -120,7 +138,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
         found: &measured.found,
         groups: &groups,
     };
-    let document = to_line(&Predictions::new(&shown));
+    let document = to_line(&Predictions::new(&shown), prediction_config(args));
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
     show(&document, &args.of, |style| {
         prediction_text(&shown, &files, style)
@@ -140,7 +158,7 @@ fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Fail
         found: &measured.found,
         pairs: &[],
     };
-    let document = to_line(&Calibration::new(&shown));
+    let document = to_line(&Calibration::new(&shown), config(of));
     show(&document, of, |style| calibration_text(&shown, &[], style))?;
     Err(Failed::new(
         Exit::Unreachable,

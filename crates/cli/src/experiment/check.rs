@@ -11,7 +11,7 @@ use delaylab_model::units::format_duration;
 use delaylab_runner::expected::{Earlier, Expected};
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
-use delaylab_view::check::Document;
+use delaylab_view::check::{Config, Document};
 use delaylab_view::words::plural;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,7 +29,8 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     // The last thing: it may change what this process is.
     let lacks = worlds::lacks(&resolved);
     if args.json {
-        return terminal::document(&document(&resolved, earlier.expected(), &lacks));
+        let document = document(&resolved, earlier.expected(), &lacks);
+        return terminal::document(&document, config(args, resolved.seed));
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(style.glyphs(for_people(&resolved, &earlier, &lacks)))
@@ -198,6 +199,22 @@ fn duration(resolved: &Resolved) -> String {
         WorldName::Live | WorldName::Testbed => "",
     };
     format!("{word} {}{simulated}", format_duration(estimate.length))
+}
+
+fn config(args: &CheckArgs, seed: u64) -> Config<'_> {
+    let choice = &args.choice;
+    let set = |(path, value): &(String, String)| format!("{path}={value}");
+    Config {
+        experiment: &choice.experiment,
+        world: choice.world.map(WorldName::name),
+        quick: choice.quick,
+        target: choice.target.as_deref(),
+        port: choice.port,
+        measured: choice.measured.as_deref(),
+        set: choice.sets.iter().map(set).collect(),
+        seed,
+        from: args.from.as_deref(),
+    }
 }
 
 fn document<'a>(

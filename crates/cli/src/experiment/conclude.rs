@@ -4,8 +4,8 @@ use super::resumable::resumable;
 use crate::args::experiment::ShownArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
+use crate::head::system_info;
 use crate::output;
-use crate::system_info::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
@@ -17,7 +17,8 @@ use delaylab_store::run::Run;
 use delaylab_store::whole_file;
 use delaylab_store::writer::Finished;
 use delaylab_view::benchmark;
-use delaylab_view::json::run::Line;
+use delaylab_view::json::Head;
+use delaylab_view::json::run::{Config, Line};
 use delaylab_view::run::{RunData, stored};
 use delaylab_view::words::plural;
 use delaylab_web::html;
@@ -83,7 +84,19 @@ pub fn shard(
 ) -> Result<(), Failed> {
     let folder = shortest(recorded.folder());
     if shown.json {
-        return terminal::document(&Line::shard(shard, trials, &folder, &supplied()));
+        let resolved = recorded.resolved();
+        let head = Head {
+            system_info: &system_info(),
+            config: Config {
+                name: &resolved.name,
+                title: &resolved.title,
+                world: resolved.world.name(),
+                target: None, // only simulations have shards
+                seed: Some(resolved.seed),
+            },
+            supplied: &supplied(),
+        };
+        return terminal::line(&Line::shard(head, shard, trials, &folder));
     }
     terminal::print(of_shard(shard, trials, &folder))
 }
@@ -132,10 +145,13 @@ impl Concluded {
 
     /// Prints the last line of `--json`.
     fn print_line(&self) -> Result<(), Failed> {
-        let page = self.page();
-        let (system_info, supplied) = (system_info(), supplied());
-        let line = Line::run(&self.data, &self.judged, page, &system_info, &supplied);
-        terminal::document(&line)
+        let head = Head {
+            system_info: &system_info(),
+            config: Config::new(&self.data),
+            supplied: &supplied(),
+        };
+        let line = Line::run(head, &self.data, &self.judged, self.page());
+        terminal::line(&line)
     }
 
     /// An error where its page could not be written, to end with: what was measured needs no page.

@@ -9,7 +9,7 @@ use delaylab_model::shell::quoted;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::READ_AS_OWNER;
 use delaylab_terminal::style::Style;
-use delaylab_view::list::{self, Document, Run};
+use delaylab_view::list::{self, Config, Document, Run};
 use delaylab_view::words::plural;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -49,7 +49,10 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
         runs: runs(args)?,
     };
     if args.json {
-        terminal::document(&listed)?;
+        let config = Config {
+            runs: args.output.display().to_string(),
+        };
+        terminal::document(&listed, config)?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(for_people(&listed, &style))?;

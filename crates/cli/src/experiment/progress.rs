@@ -172,7 +172,7 @@ impl Progress for ProgressDisplay {
             let mut rows = ended.rows.iter().zip(ended.summaries);
             let remaining = remaining.map(|(remaining, _)| remaining.trials);
             self.lines = rows.try_for_each(|(row, summary)| {
-                terminal::document(&Line::trial(row, summary, remaining))
+                terminal::line(&Line::trial(row, summary, remaining))
             });
         }
     }

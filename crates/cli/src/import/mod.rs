@@ -14,8 +14,9 @@ use crate::args::import::ImportArgs;
 use crate::exit::Failed;
 use crate::experiment::conclude;
 use crate::terminal;
+use delaylab_explain::import::Format;
 use delaylab_store::run::Run;
-use delaylab_view::import::Document;
+use delaylab_view::import::{Config, Document};
 use imported_file::ImportedFile;
 use std::io;
 
@@ -33,11 +34,20 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     if args.json {
         let folder = &data.head.folder;
         let document = Document::new(&found.imported, &found.disagreements, folder, shown);
-        terminal::document(&document)?;
+        terminal::document(&document, config(args))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(summary::text(&found, &data, shown, &style))?;
     }
     // Last: what was imported needs no page.
     page.transpose().map(drop)
+}
+
+fn config(args: &ImportArgs) -> Config<'_> {
+    Config {
+        file: args.file.display().to_string(),
+        format: args.format.map(Format::word),
+        columns: &args.columns,
+        unit_ns: args.options().unit,
+    }
 }

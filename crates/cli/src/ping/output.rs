@@ -25,8 +25,7 @@ use delaylab_terminal::ping::asked;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
 use delaylab_view::format::{Format, format_of};
-use delaylab_view::json::ping::Head;
-use delaylab_view::json::{SystemInfo, UnderLoad};
+use delaylab_view::json::{Config, Head, SystemInfo, UnderLoad};
 use delaylab_view::ping::{Handshakes, Ping};
 use delaylab_view::working::Working;
 use std::io::{self, Write};
@@ -50,13 +49,12 @@ pub struct PingContext<'a> {
 
 impl<'a> PingContext<'a> {
     /// What documents say of it.
-    fn head(self) -> Head<'a> {
-        Head::new(
-            self.args.target(),
-            self.run,
-            self.system_info,
-            self.supplied,
-        )
+    fn head(self) -> Head<'a, Config<'a>> {
+        Head {
+            system_info: self.system_info,
+            config: Config::new(self.args.target(), self.run),
+            supplied: self.supplied,
+        }
     }
 }
 

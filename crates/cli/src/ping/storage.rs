@@ -11,8 +11,8 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
 use delaylab_view::csv::CsvWriter;
 use delaylab_view::format::Format;
-use delaylab_view::json::ping::{Document, Head};
-use delaylab_view::json::{UnderLoad, write};
+use delaylab_view::json::ping::Document;
+use delaylab_view::json::{Config, Head, UnderLoad, WithHead, write};
 use delaylab_view::ping::Ping;
 use delaylab_view::stream::StreamWriter;
 use std::io::{self, BufWriter, Write};
@@ -46,7 +46,7 @@ impl<'a> Storage<'a> {
         format: Option<Format>,
         data: Box<dyn Write + Send>,
         file: Option<String>,
-        head: Head<'a>,
+        head: Head<'a, Config<'a>>,
     ) -> Self {
         let data: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(BUFFER, data));
         let writer = match format {
@@ -115,16 +115,16 @@ impl<'a> Storage<'a> {
         ping: &Ping<'_>,
         records: &[Record],
         parts: Vec<(Option<Direction>, UnderLoad<'_>)>,
-        head: Head<'_>,
+        head: Head<'_, Config<'_>>,
     ) -> io::Result<()> {
         self.write(|writer| match writer {
             Writer::Nothing => Ok(()),
             Writer::Json(out, _) => {
-                let document = Document::new(head, ping, records);
+                let document = Document::new(ping, records);
                 let document = (parts.into_iter()).fold(document, |document, (way, part)| {
                     document.under_load(way, part)
                 });
-                write(&document, &mut *out)?;
+                write(&WithHead::new(head, &document), &mut *out)?;
                 out.flush()
             }
             Writer::Stream(stream) => stream.summary(ping),

@@ -27,7 +27,17 @@ pub struct Calibration<'a> {
     pub overlay: Vec<Row<'a, Option<Distance>, ModelLost>>,
 }
 
-impl Published for Calibration<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The run as named by the user.
+    pub run: &'a str,
+    /// Does the command fail where the model assumes something that the run does not identify?
+    pub strict: bool,
+}
+
+impl<'a> Published for Calibration<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/calibration/2";
     const TITLE: &'static str = "delaylab calibrate";
 }
@@ -47,7 +57,19 @@ pub struct Predictions<'a> {
     pub groups: Vec<Row<'a, Option<BTreeMap<&'static str, Expectation>>, PredictedLost>>,
 }
 
-impl Published for Predictions<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PredictionConfig<'a> {
+    /// The run as named by the user.
+    pub run: &'a str,
+    /// Does the command fail where the model assumes something that the run does not identify?
+    pub strict: bool,
+    /// The changes, each as `PATH=VALUE`.
+    pub set: Vec<String>,
+}
+
+impl<'a> Published for Predictions<'a> {
+    type Config = PredictionConfig<'a>;
     const SCHEMA: &'static str = "delaylab/prediction/2";
     const TITLE: &'static str = "delaylab predict";
 }
@@ -495,14 +517,29 @@ impl Line {
 mod tests {
     use super::super::samples::Sample;
     use super::*;
-    use crate::json::valid;
+    use crate::json;
+    use serde_json::Value;
+
+    fn valid_calibration(document: &Calibration<'_>) -> Value {
+        let (run, strict) = ("latest", false);
+        json::valid(document, Config { run, strict })
+    }
+
+    fn valid_prediction(document: &Predictions<'_>) -> Value {
+        let config = PredictionConfig {
+            run: "latest",
+            strict: false,
+            set: vec!["path.rate=20Mbit/s".to_owned()],
+        };
+        json::valid(document, config)
+    }
 
     #[test]
     fn documents_are_as_agreed() {
         let sample = Sample::made();
         let (shown, prediction) = (sample.calibrated(), sample.prediction());
-        let calibration = valid(&Calibration::new(&shown));
-        let prediction = valid(&Predictions::new(&prediction));
+        let calibration = valid_calibration(&Calibration::new(&shown));
+        let prediction = valid_prediction(&Predictions::new(&prediction));
         insta::assert_json_snapshot!("calibration_json", calibration);
         insta::assert_json_snapshot!("prediction_json", prediction);
     }
@@ -510,7 +547,7 @@ mod tests {
     #[test]
     fn a_range_that_is_not_known_is_null() {
         let sample = Sample::without_rate();
-        let prediction = valid(&Predictions::new(&sample.prediction()));
+        let prediction = valid_prediction(&Predictions::new(&sample.prediction()));
         let median = &prediction["groups"][0]["response"]["p50"];
         assert!(median["predicted_ns"].is_i64(), "{median}");
         let range = &median["expected_ns"];

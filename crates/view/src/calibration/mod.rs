@@ -10,7 +10,7 @@ mod json;
 pub mod samples;
 pub mod words;
 
-pub use json::{Calibration, Predictions};
+pub use json::{Calibration, Config, PredictionConfig, Predictions};
 
 use delaylab_explain::calibrate;
 use delaylab_explain::calibrate::overlay::Pair;

@@ -67,7 +67,17 @@ pub struct Document<'a> {
     pub unknown: Vec<Unknown>,
 }
 
-impl Published for Document<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The run as named by the user.
+    pub run: &'a str,
+    /// What conditions are compared with: a run as named by the user, or `idle`; null: the best one with the same load.
+    pub baseline: Option<&'a str>,
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/explain/2";
     const TITLE: &'static str = "delaylab explain";
 }

@@ -1,6 +1,7 @@
-//! What every document has in common: the name and version of its shape, the version of delaylab, a JSON Schema that is
-//! published, and words for what occurs in several: an interval, a level of a factor.
+//! What every document has in common: the name and version of its shape, the version of delaylab, which host made it, what was
+//! asked for, a JSON Schema that is published, and words for what occurs in several: an interval, a level of a factor.
 
+use super::SystemInfo;
 use delaylab_model::plan;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::{Transform, transform_subschemas};
@@ -11,12 +12,47 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What a command prints for programs, at its end.
+/// What a command prints for programs: one document at its end, or lines.
 pub trait Published: Serialize + JsonSchema {
     /// Name and version of its shape: `delaylab/ping/2`.
     const SCHEMA: &'static str;
     /// The command that prints it.
     const TITLE: &'static str;
+    /// What was asked for.
+    type Config: Serialize + JsonSchema;
+}
+
+/// Which host made a document, and what for. Of several lines, one has it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Head<'a, C> {
+    /// The host that made this document; where packets were measured for it, the measuring host.
+    pub system_info: &'a SystemInfo,
+    /// What was asked for: the settings that decide the result, as resolved where they were.
+    pub config: C,
+    /// The command line as typed.
+    pub supplied: &'a [String],
+}
+
+/// A document with its head.
+#[derive(Serialize, JsonSchema)]
+pub struct WithHead<'a, T: Published> {
+    #[serde(flatten)]
+    head: Head<'a, T::Config>,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl<'a, T: Published> WithHead<'a, T> {
+    /// Of these.
+    pub const fn new(head: Head<'a, T::Config>, body: &'a T) -> Self {
+        Self { head, body }
+    }
+}
+
+impl<T: Published> Published for WithHead<'_, T> {
+    const SCHEMA: &'static str = T::SCHEMA;
+    const TITLE: &'static str = T::TITLE;
+    type Config = T::Config;
 }
 
 /// A document under its name.
@@ -40,7 +76,7 @@ impl<'a, T: Published> Named<'a, T> {
     }
 }
 
-/// Writes a document as one line. Wrap a file in a buffer first.
+/// Writes it as one line. Wrap a file in a buffer first.
 ///
 /// # Errors
 /// Those of `out`.
@@ -49,7 +85,7 @@ pub fn write<T: Published>(document: &T, mut out: impl Write) -> io::Result<()> 
     out.write_all(b"\n")
 }
 
-/// A document as one line.
+/// It as one line.
 pub fn to_line<T: Published>(document: &T) -> String {
     let mut line = Vec::new();
     // Memory takes whatever is written, and no key of ours is anything but text.
@@ -58,8 +94,13 @@ pub fn to_line<T: Published>(document: &T) -> String {
     String::from_utf8(line).unwrap_or_default()
 }
 
-/// The JSON Schema (draft 2020-12) of a document.
+/// The JSON Schema (draft 2020-12) of a document, with its head.
 pub fn schema<T: Published>() -> Value {
+    line_schema::<WithHead<'_, T>>()
+}
+
+/// The JSON Schema (draft 2020-12) of lines.
+pub fn line_schema<T: Published>() -> Value {
     let mut schema = schema_of::<Named<'_, T>>();
     schema["title"] = T::TITLE.into();
     schema["properties"]["schema"]["const"] = T::SCHEMA.into();
@@ -80,10 +121,16 @@ pub(crate) fn validator<T: Published>() -> jsonschema::Validator {
     jsonschema::validator_for(&schema::<T>()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a document says, which must keep to its schema.
+/// What a document says for which this was asked for; it must keep to its schema.
 #[cfg(test)]
-pub(crate) fn valid<T: Published>(document: &T) -> Value {
-    let value = serde_json::from_str(&to_line(document)).unwrap_or_else(|error| panic!("{error}"));
+pub(crate) fn valid<T: Published>(document: &T, config: T::Config) -> Value {
+    let head = Head {
+        system_info: &crate::samples::system_info(),
+        config,
+        supplied: &["delaylab".to_owned()],
+    };
+    let line = to_line(&WithHead::new(head, document));
+    let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}"));
     let validator = validator::<T>();
     let errors: Vec<_> = (validator.iter_errors(&value))
         .map(|error| error.to_string())

@@ -22,7 +22,10 @@ mod working;
 
 pub use config::{Config, SystemInfo};
 pub use delaylab_model::interval::Interval;
-pub use document::{Levels, Measured, Published, Reasons, levels, reasons, schema, to_line, write};
+pub use document::{
+    Head, Levels, Measured, Published, Reasons, WithHead, levels, line_schema, reasons, schema,
+    to_line, write,
+};
 pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
 #[cfg(test)]
 pub(crate) use document::{valid, validator};

@@ -1,47 +1,17 @@
 //! The document of `delaylab ping --json`.
 
-use super::{Config, Published, Results, SystemInfo, UnderLoad};
+use super::{Config, Published, Results, UnderLoad};
 use crate::columns::Row;
 use crate::ping::Ping;
 use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
-use delaylab_model::trial::{ProbeRun, RecordFacts};
+use delaylab_model::trial::RecordFacts;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-
-/// What ran, where, and as asked for how.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Head<'a> {
-    /// The measuring host.
-    pub system_info: &'a SystemInfo,
-    /// The settings as resolved.
-    pub config: Config<'a>,
-    /// The command line as typed.
-    pub supplied: &'a [String],
-}
-
-impl<'a> Head<'a> {
-    /// For a trial of `target`, as the user named it and typed it.
-    pub fn new(
-        target: &'a str,
-        run: &'a ProbeRun,
-        system_info: &'a SystemInfo,
-        supplied: &'a [String],
-    ) -> Self {
-        Self {
-            system_info,
-            config: Config::new(target, run),
-            supplied,
-        }
-    }
-}
 
 /// The whole document.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// What ran.
-    #[serde(flatten)]
-    pub head: Head<'a>,
     /// The results.
     #[serde(flatten)]
     pub results: Results<'a>,
@@ -81,17 +51,17 @@ impl Serialize for Rows<'_> {
     }
 }
 
-impl Published for Document<'_> {
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/ping/2";
     const TITLE: &'static str = "delaylab ping";
 }
 
 impl<'a> Document<'a> {
     /// Of a finished trial and all of its records.
-    pub fn new(head: Head<'a>, ping: &Ping<'a>, records: &'a [Record]) -> Self {
+    pub fn new(ping: &Ping<'a>, records: &'a [Record]) -> Self {
         let facts = &ping.facts.records;
         Self {
-            head,
             results: Results::of_ping(ping),
             round_trips: Rows { records, facts },
             under_load: None,
@@ -116,19 +86,13 @@ impl<'a> Document<'a> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::samples::{Sample, full, one, samples, system_info};
+    use crate::samples::{Sample, full, one, samples};
     use delaylab_model::probe::{Fill, Pacing};
     use serde_json::Value;
 
-    /// What is made of the document of a sample.
-    fn with<T>(sample: &Sample, make: impl Fn(&Document<'_>) -> T) -> T {
-        let (info, supplied) = (system_info(), ["ping".to_owned(), "10.0.0.2".to_owned()]);
-        let head = Head::new("10.0.0.2", &sample.run, &info, &supplied);
-        make(&Document::new(head, &sample.ping(), &sample.records))
-    }
-
     fn document(sample: &Sample) -> Value {
-        with(sample, |document| crate::json::valid(document))
+        let document = Document::new(&sample.ping(), &sample.records);
+        crate::json::valid(&document, Config::new("10.0.0.2", &sample.run))
     }
 
     #[test]
@@ -154,13 +118,11 @@ mod tests {
             load: "tcp",
             streams: &streams,
         };
-        let (info, supplied) = (system_info(), ["ping".to_owned()]);
-        let head = Head::new("10.0.0.2", &idle.run, &info, &supplied);
         let under_load = UnderLoad::new(&working, &loaded.records);
-        let document = Document::new(head, &working.idle, &idle.records)
+        let document = Document::new(&working.idle, &idle.records)
             .under_load(Some(Direction::Down), under_load.clone())
             .under_load(None, under_load);
-        let document = crate::json::valid(&document);
+        let document = crate::json::valid(&document, Config::new("10.0.0.2", &idle.run));
         assert_eq!(document["each_way"]["up"], Value::Null);
         assert_eq!(document["each_way"]["down"], document["under_load"]);
         let under_load = &document["under_load"];
@@ -219,7 +181,8 @@ mod tests {
         let mut sample = one();
         sample.summary.response.as_mut().unwrap().mean = f64::NAN;
         // There is none such in a summary: the schema has no null there.
-        let line = with(&sample, |document| crate::json::to_line(document));
+        let document = Document::new(&sample.ping(), &sample.records);
+        let line = crate::json::to_line(&document);
         let document: Value = serde_json::from_str(&line).unwrap();
         assert!(document["stats"]["response"]["mean_ns"].is_null());
     }

@@ -1,7 +1,7 @@
 //! `delaylab run --json`: a line for each probe of each trial, as soon as it is recorded, and one at the end. What came of a
 //! trial has the names of a ping's document.
 
-use super::{Levels, Published, Results, SystemInfo, levels, some_seed};
+use super::{Head, Levels, Published, Results, levels, some_seed};
 use crate::run::RunData;
 use delaylab_lab::finding::Judged;
 use delaylab_model::method::Method;
@@ -24,7 +24,8 @@ pub enum Line<'a> {
     Shard(Box<ShardOver<'a>>),
 }
 
-impl Published for Line<'_> {
+impl<'a> Published for Line<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/run/3";
     const TITLE: &'static str = "a line of delaylab run --json";
 }
@@ -52,6 +53,9 @@ pub struct Trial<'a> {
 /// A share of a run's trials that is recorded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ShardOver<'a> {
+    /// Which host carried it out, and what for.
+    #[serde(flatten)]
+    head: Head<'a, Config<'a>>,
     /// Which one of how many: `3/16`.
     #[schemars(with = "String")]
     shard: Shard,
@@ -59,19 +63,14 @@ pub struct ShardOver<'a> {
     trials: usize,
     /// Where it is.
     folder: &'a str,
-    /// The command line as typed.
-    supplied: &'a [String],
 }
 
 /// A run that is over.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Run<'a> {
-    /// The measuring host.
-    system_info: &'a SystemInfo,
-    /// What was carried out.
-    config: Config<'a>,
-    /// The command line as typed.
-    supplied: &'a [String],
+    /// Which host carried it out, and what for.
+    #[serde(flatten)]
+    head: Head<'a, Config<'a>>,
     /// Where it is.
     folder: &'a str,
     /// How many findings came to each verdict.
@@ -88,19 +87,33 @@ pub struct Run<'a> {
 
 /// What was carried out.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Config<'a> {
+pub struct Config<'a> {
     /// The experiment's name.
-    name: &'a str,
+    pub name: &'a str,
     /// Its title.
-    title: &'a str,
+    pub title: &'a str,
     /// live, testbed or sim.
-    world: &'a str,
+    pub world: &'a str,
     /// Where live probes went.
-    target: Option<&'a str>,
+    pub target: Option<&'a str>,
     /// Of the order, the pacing and the fill.
     #[serde(serialize_with = "some_seed")]
     #[schemars(with = "Option<String>")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
+}
+
+impl<'a> Config<'a> {
+    /// Of a run that is over.
+    pub fn new(data: &'a RunData) -> Self {
+        let head = &data.head;
+        Self {
+            name: &head.name,
+            title: &head.title,
+            world: &head.world,
+            target: head.target.as_deref(),
+            seed: head.seed,
+        }
+    }
 }
 
 impl<'a> Line<'a> {
@@ -118,41 +131,31 @@ impl<'a> Line<'a> {
         Self::Trial(Box::new(trial))
     }
 
-    /// Of a shard that is recorded in this folder, when these words asked for it.
-    pub fn shard(shard: Shard, trials: usize, folder: &'a str, supplied: &'a [String]) -> Self {
+    /// Of a shard that is recorded in this folder.
+    pub fn shard(head: Head<'a, Config<'a>>, shard: Shard, trials: usize, folder: &'a str) -> Self {
         Self::Shard(Box::new(ShardOver {
+            head,
             shard,
             trials,
             folder,
-            supplied,
         }))
     }
 
-    /// Of a run that is over, which this host measured when these words asked for it.
+    /// Of a run that is over.
     pub fn run(
+        head: Head<'a, Config<'a>>,
         data: &'a RunData,
         judged: &'a [Judged],
         report: Option<&'a str>,
-        system_info: &'a SystemInfo,
-        supplied: &'a [String],
     ) -> Self {
         let mut tally = BTreeMap::new();
         for verdict in delaylab_lab::finding::Verdict::ALL {
             let of_it = judged.iter().filter(|it| it.verdict == verdict);
             tally.insert(verdict.id(), of_it.count());
         }
-        let head = &data.head;
         let run = Run {
-            system_info,
-            config: Config {
-                name: &head.name,
-                title: &head.title,
-                world: &head.world,
-                target: head.target.as_deref(),
-                seed: head.seed,
-            },
-            supplied,
-            folder: &head.folder,
+            head,
+            folder: &data.head.folder,
             tally,
             findings: judged,
             report,

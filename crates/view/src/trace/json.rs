@@ -4,7 +4,6 @@
 
 use super::{Traced, name, quantile, words};
 use crate::json::Published;
-use crate::json::SystemInfo;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
@@ -18,12 +17,6 @@ use serde::Serialize;
 /// The whole document.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// The host that sent the packets.
-    pub system_info: &'a SystemInfo,
-    /// The settings as resolved.
-    pub config: Config<'a>,
-    /// The command line as typed.
-    pub supplied: &'a [String],
     /// Was it stopped before its end?
     pub stopped: bool,
     /// The path of each class, in the order asked for.
@@ -36,7 +29,8 @@ pub struct Document<'a> {
     pub packets: Vec<Row<'a>>,
 }
 
-impl Published for Document<'_> {
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/trace/1";
     const TITLE: &'static str = "delaylab trace";
 }
@@ -212,18 +206,11 @@ pub struct Row<'a> {
 
 impl<'a> Document<'a> {
     /// Of a path trace.
-    pub fn new(
-        traced: &'a Traced<'a>,
-        system_info: &'a SystemInfo,
-        supplied: &'a [String],
-    ) -> Self {
+    pub fn new(traced: &'a Traced<'a>) -> Self {
         let packets = traced.trace.packets().iter();
         let findings = traced.findings.iter();
         let words = words::words(traced);
         Self {
-            system_info,
-            config: Config::new(traced),
-            supplied,
             stopped: traced.stopped,
             paths: traced.paths.iter().map(|p| Path::new(p, traced)).collect(),
             findings: findings.map(|found| Found::new(found, traced)).collect(),
@@ -234,7 +221,8 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Config<'a> {
-    fn new(traced: &Traced<'a>) -> Self {
+    /// Of a path trace.
+    pub fn new(traced: &Traced<'a>) -> Self {
         let settings = traced.trace.settings();
         Self {
             target: traced.target,
@@ -402,11 +390,8 @@ mod tests {
     use serde_json::Value;
 
     fn document(sample: &Sample) -> Value {
-        let info = SystemInfo::default();
-        let supplied = ["trace".to_owned()];
         let traced = sample.traced();
-        let document = Document::new(&traced, &info, &supplied);
-        crate::json::valid(&document)
+        crate::json::valid(&Document::new(&traced), Config::new(&traced))
     }
 
     #[test]

@@ -18,8 +18,6 @@ use serde::Serialize;
 /// What `delaylab compare --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// The command line as typed.
-    pub supplied: &'a [String],
     /// The first run.
     pub a: Run<'a>,
     /// The second run.
@@ -44,7 +42,23 @@ pub struct Document<'a> {
     pub pairs: Vec<Pair<'a>>,
 }
 
-impl Published for Document<'_> {
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The first run as named by the user.
+    pub a: &'a str,
+    /// The second run as named by the user.
+    pub b: &'a str,
+    /// The measures to compare, of which the verdict is about the first; empty: the usual ones.
+    pub measures: Vec<&'static str>,
+    /// The conditions that must not hold.
+    pub fail_if: Vec<String>,
+    /// Does a condition also fail where it is undecided?
+    pub strict: bool,
+}
+
+impl<'a> Published for Document<'a> {
+    type Config = Config<'a>;
     const SCHEMA: &'static str = "delaylab/compare/2";
     const TITLE: &'static str = "delaylab compare";
 }
@@ -61,8 +75,8 @@ pub struct Run<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Of a comparison, asked for by this command line.
-    pub fn new(compared: &'a Compared, supplied: &'a [String]) -> Self {
+    /// Of a comparison.
+    pub fn new(compared: &'a Compared) -> Self {
         let comparison = &compared.comparison;
         let (looks, [a, b]) = (
             comparison.looks,
@@ -70,7 +84,6 @@ impl<'a> Document<'a> {
         );
         let pairs = comparison.pairs.iter();
         Self {
-            supplied,
             a,
             b,
             differences: &compared.differences,
@@ -104,9 +117,14 @@ mod tests {
     use serde_json::Value;
 
     fn document(compared: &Compared) -> Value {
-        let supplied = ["compare".to_owned()];
-        let document = Document::new(compared, &supplied);
-        crate::json::valid(&document)
+        let config = Config {
+            a: "before",
+            b: "after",
+            measures: Vec::new(),
+            fail_if: vec!["lost > 1%".to_owned()],
+            strict: false,
+        };
+        crate::json::valid(&Document::new(compared), config)
     }
 
     #[test]
