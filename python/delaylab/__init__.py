@@ -10,6 +10,8 @@
 | `run` | carries an experiment out: simulations in this process, live paths and testbeds by the program |
 | `ping` | probes a target, and returns the run of it |
 | `open` | opens a run on disk |
+| `resume` | goes on with a run that was interrupted |
+| `merge` | makes one run of shards |
 | `sweep` | carries a simulation out on a cluster: Dask, Ray, or an executor of `concurrent.futures` |
 | `compare` | says what changed between two runs |
 | `list_experiments` | the catalogue |
@@ -23,7 +25,7 @@ argument of the wrong type is a `TypeError`, and what to know before trusting a 
 
 from ._delaylab import version as _version
 from .answers import Answer, Calibration
-from .commands import compare, ping
+from .commands import compare, merge, ping, resume
 from .errors import (
     ClusterError,
     ConditionError,
@@ -65,7 +67,9 @@ __all__ = [
     "__version__",
     "compare",
     "list_experiments",
+    "merge",
     "ping",
+    "resume",
     "run",
     "sweep",
 ]

@@ -172,6 +172,31 @@ def call(
     return ended
 
 
+def record(
+    command: str, words: list[str], progress: Callable[[int, int], object] | None, trials: int | None = None
+) -> tuple[Path, list[str]]:
+    """Runs a command that records a run: where that is, and what was said of it. `trials`: how many there are, where the program
+    does not say how many are left."""
+    done: set[int] = set()
+    folders: list[str] = []
+
+    def follow(line: str) -> None:
+        document = json.loads(line)
+        if document["kind"] in ("run", "shard"):
+            folders.append(document["folder"])
+        # A trial has a line for each probe.
+        if progress is not None and document["kind"] == "trial" and document["trial"] not in done:
+            done.add(document["trial"])
+            left = document.get("remaining")
+            progress(len(done), trials or len(done) if left is None else len(done) + left)
+
+    ended = call(command, "--json", "--quiet", "--no-report", *words, on_line=follow, failing=True)
+    if not folders:
+        raise error(command, ended)
+    # A run in which nothing was answered is one, and the program says so at its end.
+    return Path(folders[0]), [*ended.warnings, *ended.reasons]
+
+
 def _end(process: subprocess.Popen[str], raised: BaseException) -> None:
     """Ctrl-C asks it once, which lets it wait for replies: a second request would end that."""
     is_interrupt = isinstance(raised, KeyboardInterrupt)

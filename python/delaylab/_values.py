@@ -45,7 +45,7 @@ def literal(value: Any) -> str:
 
 
 def _nested(value: Any) -> str:
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.timedelta):
@@ -67,7 +67,7 @@ def _nested(value: Any) -> str:
     return "[" + ", ".join(_nested(one) for one in value) + "]"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A scalar of numpy as Python's own, a duration of it as text."""
     if getattr(value, "shape", None) != () or not hasattr(value, "item"):
         return value
@@ -107,8 +107,8 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
-    """Keyword arguments as flags of the program; `own` are those that are no arguments, since the package gives them itself.
+def flags(options: Mapping[str, Any]) -> list[str]:
+    """Keyword arguments as flags of the program.
 
     >>> flags({"count": 10, "pattern": "-1", "no_stamps": True, "size": None, "set": ["a=1", "b=2"], "class_": "ef"})
     ['--count=10', '--pattern=-1', '--no-stamps', '--set=a=1', '--set=b=2', '--class=ef']
@@ -116,12 +116,9 @@ def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
     words: list[str] = []
     for name, given in options.items():
         # What is a word of Python has a `_` behind it.
-        name = name.removesuffix("_")
-        if name in own:
-            raise UsageError(f"`{name}` is no argument here: the result is returned, and nothing is printed")
-        flag = "--" + name.replace("_", "-")
+        flag = "--" + name.removesuffix("_").replace("_", "-")
         for value in _several(given):
-            value = _plain(value)
+            value = plain(value)
             if value is True:
                 words.append(flag)
             elif value is not None and value is not False:
@@ -130,7 +127,7 @@ def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
 
 
 def _several(given: Any) -> Iterable[Any]:
-    given = _plain(given)
+    given = plain(given)
     one = isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable)
     return [given] if one else given
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import json
 import os
 import tempfile
 from pathlib import Path
@@ -200,8 +199,8 @@ def run(
     `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm where they
     are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. A run in which nothing was
     answered is returned, too; `UnreachableError` is raised where the target cannot be reached when it begins. Ctrl-C stops the
-    run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on, and which is named
-    on standard error.
+    run; what was recorded stays in a folder that ends in `.partial`, with which `resume` goes on, and which is named on standard
+    error.
     """
     changed = _changed(experiment, quick, world, set, seed, target, measured)
     folder = _arguments.path("output", output)
@@ -275,27 +274,9 @@ def _by_program(
         raise UsageError(
             "threads is for the world `sim`: trials of other worlds run one after the other, so that none disturbs another"
         )
-    done: set[int] = set()
-    folders: list[str] = []
-
-    def follow(line: str) -> None:
-        document = json.loads(line)
-        if document["kind"] == "run":
-            folders.append(document["folder"])
-        # A trial has a line for each probe.
-        if progress is not None and document["kind"] == "trial" and document["trial"] not in done:
-            done.add(document["trial"])
-            left = document.get("remaining")
-            progress(len(done), resolved.trials if left is None else len(done) + left)
-
-    words = [*changed._words(), "--json", "--quiet", "--no-report", *words]
     with tempfile.TemporaryDirectory() as scratch:
         named = _file(changed, Path(scratch))
-        ended = _program.call("run", *words, "--", named, on_line=follow, failing=True)
-    if not folders:
-        raise _program.error("run", ended)
-    # A run in which nothing was answered is one, and the program says so at its end.
-    return Path(folders[0]), [*ended.warnings, *ended.reasons]
+        return _program.record("run", [*changed._words(), *words, "--", named], progress, resolved.trials)
 
 
 def _file(experiment: Experiment, scratch: Path) -> str:

@@ -2,8 +2,11 @@
 
 import builtins
 import datetime
+import inspect
 import os
 import pathlib
+import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -203,6 +206,27 @@ def test_with_an_end_a_ping_has_that_alone(said, tmp_path, ends):
     assert not {"10", "--count=10"} & {*words}
 
 
+@pytest.mark.parametrize(
+    ("function", "extra"),
+    [(dl.ping, {"target", "output"}), (dl.compare, {"first", "second"}), (dl.resume, {"run", "progress"}), (dl.merge, {"shards"})],
+)
+def test_arguments_are_the_options_of_the_program(function, extra):
+    """Those that it shows, as in a notebook."""
+    shown = subprocess.run([_program.program(), function.__name__, "--help"], capture_output=True, text=True, check=True).stdout
+    options = {name.replace("-", "_") for name in re.findall(r"^ {2,6}(?:-\w, )?--([a-z-]+)", shown, re.MULTILINE)}
+    options |= {"ipv4", "ipv6"} if function is dl.ping else set()
+    printed = {"json", "json_stream", "csv", "tui", "quiet", "verbose", "timestamps", "save", "no_report", "help", "version"}
+    arguments = inspect.signature(function).parameters
+    assert {name.removesuffix("_") for name in arguments} - extra == options - printed - extra
+
+
+def test_an_argument_that_there_is_not_is_named_with_the_nearest():
+    with pytest.raises(TypeError, match=r"^ping\(\) has no argument 'cnt': did you mean 'count'\?$"):
+        dl.ping("127.0.0.1", cnt=3)
+    with pytest.raises(TypeError, match=r"^compare\(\) has no argument 'no_such_flag'$"):
+        dl.compare("a", "b", no_such_flag=True)
+
+
 def calls(small, run):
     """A call with an argument of the wrong type, and its name."""
     return {
@@ -228,6 +252,20 @@ def calls(small, run):
         "trials_per_share ": lambda: dl.sweep(small, None, trials_per_share=1.5),
         "retries": lambda: dl.sweep(small, None, retries=None),
         "target": lambda: dl.ping(None),
+        "count": lambda: dl.ping("127.0.0.1", count=2.5),
+        "count ": lambda: dl.ping("127.0.0.1", count="3x"),
+        "interval": lambda: dl.ping("127.0.0.1", interval=0.01),
+        "size": lambda: dl.ping("127.0.0.1", size=64),
+        "fresh": lambda: dl.ping("127.0.0.1", fresh="yes"),
+        "cacert": lambda: dl.ping("127.0.0.1", cacert=3),
+        "load": lambda: dl.ping("127.0.0.1", load=[3]),
+        "tos": lambda: dl.ping("127.0.0.1", tos=[3]),
+        "output ": lambda: dl.ping("127.0.0.1", output=None),
+        "strict": lambda: dl.compare(run, run, strict=3),
+        "run ": lambda: dl.resume(None),
+        "threads  ": lambda: dl.resume(run, threads="2"),
+        "shards": lambda: dl.merge(3),
+        "shards ": lambda: dl.merge([run, None]),
         "second": lambda: dl.compare(run, None),
         "run": lambda: dl.open(None),
         "columns": lambda: run.records(3),

@@ -62,6 +62,42 @@ def test_a_path_is_calibrated_and_a_change_predicted(tmp_path):
     assert len(models) == 2
 
 
+def shard(small, number, tmp_path):
+    """A third of the trials, which the program carries out."""
+    (tmp_path / "small.toml").write_text(small.set("design.repeats", 2).toml)
+    words = f"run small.toml --shard {number}/2 --quiet --no-report --output there"
+    subprocess.run([os.environ["DELAYLAB"], *words.split()], cwd=tmp_path, capture_output=True, check=True)
+
+
+def test_shards_are_merged(small, tmp_path):
+    for number in (1, 2):
+        shard(small, number, tmp_path)
+    shards = [*(tmp_path / "there").glob("*-shard-*")]
+    merged = dl.merge(shards, output=tmp_path / "merged")
+    assert merged.complete and merged.folder.parent == tmp_path / "merged"
+    assert len(merged.trials()) == 2 * 4
+    with pytest.raises(dl.UsageError, match="complete"):
+        dl.merge(merged, output=tmp_path)
+
+
+def test_a_run_that_was_interrupted_is_resumed(small, tmp_path):
+    class Enough(Exception):
+        pass
+
+    def stop(done, of):
+        raise Enough
+
+    with pytest.raises(Enough):
+        dl.run(small, output=tmp_path, threads=1, progress=stop)
+    (partial,) = tmp_path.glob("*.partial")
+    seen = []
+    run = dl.resume(dl.open(partial), output=tmp_path, progress=lambda done, of: seen.append((done, of)))
+    assert run.complete and len(run.trials()) == 2 * 8
+    assert seen and seen[-1][0] == seen[-1][1] < 8
+    with pytest.raises(dl.UsageError, match="complete"):
+        dl.resume(run)
+
+
 def test_a_report_is_a_page(few, tmp_path):
     page = few.report(tmp_path / "page.html")
     assert page.read_text().startswith("<!DOCTYPE html>")
@@ -100,8 +136,8 @@ def test_a_picture_is_shown_and_saved(few, tmp_path):
 
 
 def test_errors_are_those_of_the_program(tmp_path):
-    with pytest.raises(dl.UsageError, match="--no-such-flag"):
-        dl.ping("127.0.0.1", no_such_flag=True, output=tmp_path)
+    with pytest.raises(dl.UsageError, match="^invalid value '10' for 'interval': "):
+        dl.ping("127.0.0.1", interval="10", output=tmp_path)
     with pytest.raises(dl.DelaylabError, match="no.such.name.invalid"):
         dl.ping("no.such.name.invalid", output=tmp_path)
 

@@ -21,6 +21,8 @@ named: str = run.findings["1"].verdict
 some: list[dl.Finding] = run.findings[1:]
 rows: int = run.records(["t_send", "t_recv"]).to_polars().height
 print(late, first, named, some, rows, run.summary(by=["case"]), run.explain()["causes"], run.figure("cumulative"))
+pinged: dl.Run = dl.ping("127.0.0.1", count=3, interval=datetime.timedelta(seconds=1), fail_if=["lost > 1%"])
+print(dl.resume("a.partial", progress=True), dl.merge(["a", pinged], output="runs"))
 print(run.calibrate().predict({"path.rate": "20Mbit/s"}), dl.compare(run, "latest"))
 """
 
