@@ -37,9 +37,6 @@ impl Earlier {
     /// The newest complete run of this experiment in this world with the same trials; `open` opens a run by its folder. One
     /// that it does not open is passed over.
     pub fn newest(resolved: &Resolved, runs: &Path, open: impl Fn(&str) -> Option<Run>) -> Self {
-        if !runs.is_dir() {
-            return Self::None;
-        }
         let entries = Index::open(runs).and_then(|index| index.list());
         let entries = entries.unwrap_or_default().into_iter().rev();
         let entries = entries.filter(|entry| {
@@ -96,11 +93,14 @@ impl Expected {
             findings.any(|f| f.id == judged.id && f.text == judged.check)
         };
         let judged: Vec<_> = judged.into_iter().filter(is_ours).collect();
-        (!judged.is_empty()).then(|| Self {
-            run: folder_name(run),
-            judged,
-            scale: scale(run, resolved),
-            other_form: other_form(run, resolved),
+        (!judged.is_empty()).then(|| {
+            let earlier = resolve::of_run(run);
+            Self {
+                run: folder_name(run),
+                judged,
+                scale: scale(run, earlier.as_ref(), resolved),
+                other_form: other_form(earlier.as_ref(), resolved),
+            }
         })
     }
 
@@ -147,11 +147,11 @@ impl Expected {
 
 /// How the trials of a run differ from those that are planned, but for how many there are and how long they take; `None`
 /// where they do not.
-fn other_form(run: &Run, resolved: &Resolved) -> Option<String> {
-    let Some(earlier) = resolve::of_run(run) else {
+fn other_form(earlier: Option<&Resolved>, resolved: &Resolved) -> Option<String> {
+    let Some(earlier) = earlier else {
         return Some("its experiment cannot be read".to_owned());
     };
-    let (earlier, next) = (forms(&earlier), forms(resolved));
+    let (earlier, next) = (forms(earlier), forms(resolved));
     let is_there =
         |(factors, _): &&(Vec<Factor>, Trial)| earlier.iter().any(|(known, _)| known == factors);
     let shared: Vec<_> = next.iter().filter(is_there).collect();
@@ -201,16 +201,16 @@ struct Amount<P> {
     repeats: f64,
 }
 
-fn scale(run: &Run, resolved: &Resolved) -> Scale {
-    let earlier = recorded(run);
+/// `earlier`: the experiment of that run.
+fn scale(run: &Run, earlier: Option<&Resolved>, resolved: &Resolved) -> Scale {
+    let known = recorded(run);
     let next = planned(resolved);
     let times = |next: f64, earlier: f64| if earlier > 0.0 { next / earlier } else { 1.0 };
-    let repeats = times(next.repeats, earlier.repeats);
+    let repeats = times(next.repeats, known.repeats);
     let packets = match next.packets {
-        Some(packets) if packets > 0.0 => Some(times(packets, earlier.packets)),
+        Some(packets) if packets > 0.0 => Some(times(packets, known.packets)),
         // Closed loops: what takes as long sends about as many.
-        _ => resolve::of_run(run)
-            .and_then(|earlier| Some(times(duration(resolved)?, duration(&earlier)?))),
+        _ => earlier.and_then(|earlier| Some(times(duration(resolved)?, duration(earlier)?))),
     };
     Scale {
         packets: packets.unwrap_or(repeats),

@@ -134,12 +134,13 @@ impl<'a> Document<'a> {
             not_applicable: not_applicable(finding),
             expected: None,
         });
+        let extent = resolved.extent();
         Self {
             name: &resolved.name,
             world: resolved.world.name(),
             seed: resolved.seed,
-            expected_ns: resolved.estimate().length,
-            expected_trials: resolved.expected_trials(),
+            expected_ns: extent.length.length,
+            expected_trials: extent.trials,
             expected_from: None,
             trials: trials.collect(),
             skipped: skipped.collect(),

@@ -1,10 +1,11 @@
 //! `delaylab check`.
 
+use super::list::are_runs_in;
 use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
-use delaylab_lab::experiment::{self, Resolved};
+use delaylab_lab::experiment::{self, Extent, Resolved};
 use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
@@ -45,7 +46,10 @@ fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
             let failed = |failed: Failed| terminal::say(format!("warning: {}", failed.message));
             open(run).map_err(failed).ok()
         };
-        return Ok(Earlier::newest(resolved, &args.runs, opened));
+        return Ok(match are_runs_in(&args.runs)? {
+            true => Earlier::newest(resolved, &args.runs, opened),
+            false => Earlier::None,
+        });
     };
     let run = open(named)?;
     choose::say_not_complete(&run);
@@ -74,12 +78,13 @@ fn order(resolved: &Resolved) -> &'static str {
 fn for_people(resolved: &Resolved, earlier: &Earlier, lacks: &[String]) -> String {
     let expected = earlier.expected();
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
+    let extent = resolved.extent();
     let _ = writeln!(
         text,
         "{} in {}, {}; {} {}",
-        trials(resolved),
+        trials(resolved, extent),
         resolved.world,
-        duration(resolved),
+        duration(resolved, extent),
         order(resolved),
         resolved.seed
     );
@@ -170,8 +175,8 @@ fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
 }
 
 /// With a stop rule, as many as there may be; with a procedure, as many as it expects.
-fn trials(resolved: &Resolved) -> String {
-    let trials = plural(resolved.expected_trials() as u64, "trial");
+fn trials(resolved: &Resolved, extent: Extent) -> String {
+    let trials = plural(extent.trials as u64, "trial");
     match (&resolved.procedure, &resolved.stop) {
         (Some(_), _) => format!("about {trials}, as the procedure decides,"),
         (None, Some(_)) => format!("at most {trials}"),
@@ -180,12 +185,12 @@ fn trials(resolved: &Resolved) -> String {
 }
 
 /// `about 31 s`, or at least that where round trips come on top; where there is nothing else, what decides.
-fn duration(resolved: &Resolved) -> String {
+fn duration(resolved: &Resolved, extent: Extent) -> String {
     let trials = &resolved.planned;
     if trials.iter().any(|planned| planned.trial.is_endless()) {
         return "until it is stopped".to_owned();
     }
-    let estimate = resolved.estimate();
+    let estimate = extent.length;
     if estimate.length == 0 {
         return "as long as its round trips take".to_owned();
     }

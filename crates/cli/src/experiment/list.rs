@@ -84,29 +84,40 @@ fn wrong(runs: &[Run], directory: &Path) -> Option<String> {
 
 fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
     let directory = &args.output;
-    match directory.metadata() {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => return Err(no_runs_in(directory, Exit::Usage, &"it is not a directory")),
-        // The first run makes it.
-        Err(error) if error.kind() == ErrorKind::NotFound && directory == Path::new(RUNS) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => {
-            let exit = match error.kind() {
-                ErrorKind::NotFound | ErrorKind::NotADirectory => Exit::Usage,
-                _ => Exit::Environment,
-            };
-            return Err(no_runs_in(directory, exit, &error));
-        }
+    if !are_runs_in(directory)? {
+        return Ok(Vec::new());
     }
     let entries = Index::open(directory).and_then(|index| index.list());
     let entries = entries.map_err(Failed::environment)?;
     Ok(entries.into_iter().map(listed).collect())
 }
 
+/// Is this directory there? The one that nobody named need not be: the first run makes it.
+///
+/// # Errors
+/// It is not there and was named, or is no directory, or cannot be looked at.
+pub fn are_runs_in(directory: &Path) -> Result<bool, Failed> {
+    match directory.metadata() {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => Err(no_runs_in(directory, Exit::Usage, &"it is not a directory")),
+        Err(error) if error.kind() == ErrorKind::NotFound && directory == Path::new(RUNS) => {
+            Ok(false)
+        }
+        Err(error) => {
+            let exit = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Exit::Usage,
+                _ => Exit::Environment,
+            };
+            Err(no_runs_in(directory, exit, &error))
+        }
+    }
+}
+
 fn no_runs_in(directory: &Path, exit: Exit, why: &dyn Display) -> Failed {
     let directory = directory.display();
-    Failed::new(exit, format!("cannot look for runs in {directory}: {why}"))
+    let message =
+        format!("cannot look for runs in {directory}: {why}. Name the directory that has them");
+    Failed::new(exit, message)
 }
 
 fn for_people(listed: &Document, style: &Style) -> String {

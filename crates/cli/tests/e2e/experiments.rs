@@ -114,11 +114,17 @@ fn killed_and_resumed(moments: &[u64]) {
 fn only_the_usual_directory_of_runs_may_be_absent() {
     let scratch = with_small();
     assert!(runs(&scratch).is_empty());
+    assert_eq!(ran(&scratch, "check small.toml").code, 0);
     for wrong in ["nowhere", "small.toml", "small.toml/runs"] {
-        let listed = ran(&scratch, &format!("list --json -o {wrong}"));
-        assert_eq!((listed.code, listed.stdout.as_str()), (2, ""), "{wrong}");
-        let said = format!("delaylab: cannot look for runs in {wrong}: ");
-        assert!(listed.stderr.starts_with(&said), "{}", listed.stderr);
+        for look in [
+            format!("list --json -o {wrong}"),
+            format!("check small.toml --runs {wrong}"),
+        ] {
+            let looked = ran(&scratch, &look);
+            assert_eq!((looked.code, looked.stdout.as_str()), (2, ""), "{look}");
+            let said = format!("delaylab: cannot look for runs in {wrong}: ");
+            assert!(looked.stderr.starts_with(&said), "{}", looked.stderr);
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub use estimate::{Estimate, estimate};
 pub use file::Experiment;
 pub use names::not_applicable;
 pub use plan::FactorialPlan;
-pub use resolve::Resolved;
+pub use resolve::{Extent, Resolved};
 pub use schema::schema;
 #[cfg(feature = "runs")]
 pub use sequential::SequentialPlan;

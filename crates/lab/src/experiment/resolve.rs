@@ -90,6 +90,15 @@ pub struct Resolved {
     pub target: Option<String>,
 }
 
+/// How much an experiment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// See [`Resolved::expected_trials`].
+    pub trials: usize,
+    /// See [`Resolved::estimate`].
+    pub length: Estimate,
+}
+
 /// What an experiment says but for its trials, read and found to be right.
 struct Checked {
     header: Header,
@@ -103,8 +112,7 @@ struct Checked {
 impl Resolved {
     /// How many trials there are: with a stop rule at most, with a procedure as many as it expects.
     pub fn expected_trials(&self) -> usize {
-        let expected = self.expected_of_procedure();
-        expected.map_or(self.planned.len(), |expected| expected.trials)
+        self.extent().trials
     }
 
     /// What its procedure would carry out with a device that loses nothing; `None` where there is none, or it cannot begin.
@@ -126,9 +134,24 @@ impl Resolved {
 
     /// How long all trials take one after the other, according to their schedules; those of a procedure as many as it expects.
     pub fn estimate(&self) -> Estimate {
-        if let Some(expected) = self.expected_of_procedure() {
-            return Estimate::of_time(expected.expected);
+        self.extent().length
+    }
+
+    /// Both together: of a procedure, either takes all that it would do.
+    pub fn extent(&self) -> Extent {
+        match self.expected_of_procedure() {
+            Some(expected) => Extent {
+                trials: expected.trials,
+                length: Estimate::of_time(expected.expected),
+            },
+            None => Extent {
+                trials: self.planned.len(),
+                length: self.scheduled(),
+            },
         }
+    }
+
+    fn scheduled(&self) -> Estimate {
         // In virtual time a load needs no time to grow before the first packet.
         let lead = |trial: &Trial| match self.world {
             WorldName::Sim => 0,

@@ -40,9 +40,11 @@ use delaylab_store::index::{Entry, Index, IndexError};
 use delaylab_store::run::Run;
 use delaylab_view::run::RunData;
 use places::Place;
+use std::fs::{self, File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,6 +62,8 @@ pub struct Server {
 /// What all connections share.
 struct Shared {
     runs: PathBuf,
+    /// The folder that was there when the server began: as long as it is held, no other one has its number.
+    began_in: Option<File>,
     token: Option<Token>,
     read: Box<dyn Fn(&Run) -> RunData + Send + Sync>,
     cache: Cache,
@@ -147,6 +151,7 @@ impl Server {
             listener,
             runtime,
             shared: Shared {
+                began_in: File::open(&runs).ok(),
                 runs,
                 token,
                 read: Box::new(read),
@@ -181,6 +186,16 @@ impl Shared {
     /// On the clock of those who decide by time.
     fn now(&self) -> Nanos {
         self.started.elapsed().as_nanos() as Nanos
+    }
+
+    /// Is another folder in the place of the one that was there when the server began? A process that is confined to that one
+    /// may not read it.
+    fn is_replaced(&self) -> bool {
+        let then = self.began_in.as_ref().and_then(|it| it.metadata().ok());
+        let now = fs::metadata(&self.runs).ok();
+        let differ =
+            |(then, now): (Metadata, Metadata)| (then.dev(), then.ino()) != (now.dev(), now.ino());
+        then.zip(now).is_some_and(differ)
     }
 
     /// Every run as it is now, the oldest first.

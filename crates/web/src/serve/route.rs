@@ -387,7 +387,15 @@ async fn table(
 
 fn list(shared: &Shared) -> Result<Vec<Entry>, Trouble> {
     let entries = shared.entries();
-    entries.map_err(|error| Trouble::Failed(error.to_string()))
+    entries.map_err(|error| {
+        let remedy = match shared.is_replaced() {
+            true => {
+                ". It is another folder than when `delaylab serve` began, which may read that one alone: begin it again"
+            }
+            false => "",
+        };
+        Trouble::Failed(format!("{error}{remedy}"))
+    })
 }
 
 fn entry(entry: &Entry) -> Value {

@@ -109,6 +109,27 @@ fn where_all_have_the_token_the_next_is_told_that_it_is_too_many() {
 }
 
 #[test]
+fn a_folder_of_runs_that_was_replaced_is_named_with_what_to_do() {
+    let (runs, address) = server(None);
+    let moved = runs.path().with_extension("moved");
+    std::fs::rename(runs.path(), &moved).unwrap();
+    let told = answer(asking(address, "/api/runs", ""));
+    assert!(
+        told.contains("No such file") && !told.contains("begin it again"),
+        "{told}"
+    );
+    // It cannot be read, as of a process that is confined to the folder that was there.
+    std::fs::write(runs.path(), "").unwrap();
+    let told = answer(asking(address, "/api/runs", ""));
+    assert!(told.starts_with("HTTP/1.1 500 "), "{told}");
+    assert!(told.contains("begin it again"), "{told}");
+    std::fs::remove_file(runs.path()).unwrap();
+    std::fs::rename(&moved, runs.path()).unwrap();
+    let told = answer(asking(address, "/api/runs", ""));
+    assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+}
+
+#[test]
 fn a_port_that_is_taken_comes_with_a_remedy() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = taken.local_addr().unwrap();
