@@ -41,15 +41,20 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     let mut streams = Streams::default();
     let mut results = Vec::new();
+    // As text they are a tenth of what they are as values.
+    let mut keep = |result: &Value| results.push((moment(result), result.to_string()));
     json::each(input, &mut imported, |_, document| match document {
         // An array within a line.
-        Value::Array(more) => results.extend(more),
-        result => results.push(result),
+        Value::Array(more) => more.iter().for_each(&mut keep),
+        result => keep(&result),
     })?;
     // They come in any order.
-    results.sort_by_key(moment);
-    for result in &results {
-        streams.take(result, &mut imported);
+    results.sort_by_key(|(moment, _)| *moment);
+    for (_, result) in results {
+        // It was written just now.
+        if let Ok(result) = serde_json::from_str(&result) {
+            streams.take(&result, &mut imported);
+        }
     }
     streams.finish(&mut imported);
     Ok(imported)
