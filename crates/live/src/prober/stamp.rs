@@ -543,8 +543,8 @@ impl Format for Stamp {
             times => format!("began to count again {times} times"),
         };
         vec![format!(
-            "the reflector {often}: it was restarted, or had forgotten the session. Packets lost at that time are not known to be \
-             lost on the way"
+            "the reflector {often}: it was restarted, or had forgotten the session, as `delaylab reflect` does after ten minutes \
+             without a packet. Packets lost at that time are not known to be lost on the way"
         )]
     }
 
