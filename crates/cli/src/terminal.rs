@@ -90,7 +90,12 @@ pub fn line(line: &Line<'_>) -> Result<(), Failed> {
 /// Says a line on standard error. Where nobody can hear it, the work goes on all the same.
 pub fn say(line: impl Display) {
     done();
-    let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
+    let _ = writeln!(io::stderr(), "{}", sayable(&line.to_string()));
+}
+
+/// A line in the characters that standard error takes. Nothing in it reaches the terminal as a command.
+pub fn sayable(line: &str) -> String {
+    style(&io::stderr(), false).glyphs(visible(line).into_owned())
 }
 
 /// Can the terminal that TERM names not move its cursor, or is none named?
@@ -111,7 +116,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 pub fn doing(what: impl Display) {
     if can_redraw() {
         SHOWN.store(true, Ordering::Relaxed);
-        let text = visible(&what.to_string()).into_owned();
+        let text = sayable(&what.to_string());
         let room = usize::from(width()).saturating_sub(1);
         let shown: String = text.chars().take(room).collect();
         let _ = write!(io::stderr(), "\r{shown}\x1b[K");
@@ -138,7 +143,7 @@ pub fn style(stream: &impl IsTerminal, verbose: bool) -> Style {
 }
 
 /// Does the locale say UTF-8?
-fn speaks_utf8() -> bool {
+pub fn speaks_utf8() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .filter_map(|name| std::env::var(name).ok())

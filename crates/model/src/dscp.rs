@@ -54,7 +54,7 @@ pub const fn ecn_name(ecn: u8) -> &'static str {
 /// A class that is neither a known name nor a code point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a traffic class: use a name (be, ef, va, le, cs0…cs7, af11…af43) or a code point from 0 to 63"
+    "`{0}` is not a traffic class: use a name (be, ef, va, le, cs0 to cs7, af11 to af43) or a code point from 0 to 63"
 )]
 pub struct DscpError(pub String);
 

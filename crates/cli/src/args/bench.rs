@@ -61,7 +61,7 @@ pub struct ProcedureArgs {
     #[arg(long = "port", value_name = "INTERFACE")]
     pub ports: Vec<String>,
 
-    /// Frame sizes with the frame check sequence [default: those of RFC 2544 §9.1]
+    /// Frame sizes with the frame check sequence [default: those of RFC 2544, section 9.1]
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',')]
     pub sizes: Vec<String>,
 
@@ -77,7 +77,7 @@ pub struct ProcedureArgs {
     #[arg(long, value_name = "N", conflicts_with = "ports")]
     pub senders: Option<NonZeroUsize>,
 
-    /// Discipline of the device: fifo, red, codel, kernel-tbf … [default: fifo]
+    /// Discipline of the device: fifo, red, codel, kernel-tbf and others [default: fifo]
     #[arg(long, value_name = "DISCIPLINE", conflicts_with = "ports")]
     pub device: Option<String>,
 

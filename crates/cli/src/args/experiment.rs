@@ -258,7 +258,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["table", "svg", "compare_with"])]
     pub figure: Option<String>,
 
-    /// Write this table and nothing else: to FILE.csv, .parquet, or .tex (LaTeX). `summary`, `findings`, or what was recorded: trials, records, …
+    /// Write this table and nothing else: to FILE.csv, .parquet, or .tex (LaTeX). `summary`, `findings`, or what was recorded, as trials and records
     #[arg(long, value_name = "NAME", conflicts_with_all = ["svg", "compare_with"])]
     pub table: Option<String>,
 

@@ -153,6 +153,18 @@ mod tests {
         all.map(|word| OsString::from_vec(word.to_vec())).collect()
     }
 
+    /// Help is read in any locale.
+    #[test]
+    fn help_is_ascii() {
+        let mut commands = vec![command()];
+        while let Some(mut one) = commands.pop() {
+            let help = one.render_long_help().to_string();
+            let others: String = help.chars().filter(|c| !c.is_ascii()).collect();
+            assert_eq!(others, "", "{}", one.get_name());
+            commands.extend(one.get_subcommands().cloned());
+        }
+    }
+
     #[test]
     fn a_name_that_is_no_utf8_is_named() {
         for typed in [

@@ -75,7 +75,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
     pub reply_size: Option<u32>,
 
-    /// Traffic class: be, ef, va, le, cs0…cs7, af11…af43, or a code point
+    /// Traffic class: be, ef, va, le, cs0 to cs7, af11 to af43, or a code point
     #[arg(long, help_heading = "What to send")]
     pub class: Option<Dscp>,
 

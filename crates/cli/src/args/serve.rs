@@ -15,7 +15,7 @@ file holds; without TLS, that is for networks that you trust.
 Examples:
   delaylab serve                                      the runs in ./runs
   delaylab serve /data/runs --port 9000
-  delaylab serve --listen 192.0.2.7 --token-file t    then open http://192.0.2.7:8864/?token=…")]
+  delaylab serve --listen 192.0.2.7 --token-file t    then open http://192.0.2.7:8864/?token=TOKEN")]
 pub struct ServeArgs {
     /// Directory of runs
     #[arg(value_name = "DIR", default_value = RUNS)]

@@ -51,7 +51,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "ID")]
     pub testbed: Option<String>,
 
-    /// At which node: a1, s1 …
+    /// At which node, as a1 or s1
     pub node: String,
 
     /// The command and its arguments

@@ -27,7 +27,7 @@ pub struct TraceArgs {
     /// that of a name server
     pub target: String,
 
-    /// Traffic classes to compare, separated by commas: be, ef, va, le, cs0…cs7, af11…af43, or code
+    /// Traffic classes to compare, separated by commas: be, ef, va, le, cs0 to cs7, af11 to af43, or code
     /// points. The others are compared with the first
     #[arg(
         long,

@@ -11,7 +11,6 @@ use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::format_duration;
-use delaylab_terminal::visible::visible;
 use delaylab_view::json::run::Line;
 use delaylab_view::run::without_numbers;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -109,7 +108,11 @@ impl People {
         }
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(match terminal::speaks_utf8() {
+            true => style,
+            false => style.progress_chars("#>-"),
+        });
         bar.enable_steady_tick(Duration::from_secs(1));
         People::Bar(bar)
     }
@@ -117,7 +120,7 @@ impl People {
     fn warn(&mut self, warning: &str) {
         match self {
             People::View { warnings, .. } => warnings.push(warning.to_owned()),
-            People::Bar(bar) => bar.println(visible(warning)),
+            People::Bar(bar) => bar.println(terminal::sayable(warning)),
             People::Quiet | People::Lines { .. } => terminal::say(warning),
         }
     }
@@ -133,7 +136,7 @@ impl Progress for ProgressDisplay {
                 }
                 bar.set_position(done as u64);
                 let message = format!("{}{}", levels(&planned.factors), left(remaining));
-                bar.set_message(visible(&message).into_owned());
+                bar.set_message(terminal::sayable(&message));
             }
             People::View { tui, .. } => {
                 tui.begin_trial(

@@ -79,6 +79,17 @@ fn lines_that_are_not_shown_are_counted() {
     assert!(!ping(&["-D"]).stderr.contains(said));
 }
 
+#[test]
+fn a_locale_without_utf_8_gets_ascii_on_standard_error_too() {
+    let mut command = delaylab(None);
+    command.args(["ping", "127.0.0.1", "-c", "3", "-i", "1ms"]);
+    command.args(["--fail-if", "p99(response) > 1µs"]);
+    let ran = Ran::to_end(command.env("LC_ALL", "C"));
+    let says = "failed: p99(response) > 1us";
+    assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    assert!((ran.stdout + &ran.stderr).is_ascii());
+}
+
 /// How much is printed is one thing, and what a file has another.
 #[test]
 fn a_quiet_ping_stores_every_packet() {
