@@ -16,4 +16,6 @@ pub struct TrialOutcome {
     pub frames: FrameTrial,
     /// Reports on the load streams, from worlds that make more than their series.
     pub streams: Vec<StreamReport>,
+    /// Why not all of it could be stored, if so: see [`StopMeans::Over`](crate::run::StopMeans::Over).
+    pub not_stored: Option<String>,
 }

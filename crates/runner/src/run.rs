@@ -9,6 +9,7 @@ use crate::worlds::OpenWorld;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::procedure::ProcedurePlan;
+use delaylab_lab::run::cut_short::CutShort;
 use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
 use delaylab_lab::stored::{Stored, figures};
 use delaylab_model::experiment::WorldName;
@@ -17,13 +18,19 @@ use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
 use delaylab_store::disk::RealDisk;
+use delaylab_store::error::StoreError;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::convert::identity;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
+
+/// Why trials were cut short whose process did not end them.
+const NOT_COMPLETED: &str = "its process could not complete the run: it was killed, or met an error such as a full disk. \
+     Packets under way then, or later, are not in it";
 
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
 
@@ -283,6 +290,43 @@ impl Recorded {
     /// What was carried out.
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
+    }
+
+    /// A run that was interrupted in these trials, which count with what is recorded of them. No other trial is carried out
+    /// any more.
+    ///
+    /// # Errors
+    /// What is recorded cannot be read, or the trials cannot be made part of the run.
+    pub fn cut_short(resolved: Resolved, writer: RunWriter) -> Result<Self, RunnerError> {
+        let recorded = Self {
+            resolved,
+            keep: writer,
+        };
+        recorded.end_trials(recorded.trials_cut_short()?, NOT_COMPLETED)?;
+        Ok(recorded)
+    }
+
+    /// Trials of which not all could be stored.
+    ///
+    /// # Errors
+    /// What is stored cannot be read.
+    pub fn trials_cut_short(&self) -> Result<Vec<CutShort<'_>>, RunnerError> {
+        let trials = self.keep.cut_short()?;
+        let planned = self.resolved.planned.iter();
+        let planned = planned.filter(|planned| trials.contains(&planned.trial.id));
+        let opened = planned.map(|planned| CutShort::open(&self.keep, planned));
+        Ok(opened.collect::<Result<_, StoreError>>()?)
+    }
+
+    /// Makes them part of the run with what is stored of them. `why` they were cut short.
+    ///
+    /// # Errors
+    /// They cannot be written. Those before stay.
+    pub fn end_trials(&self, trials: Vec<CutShort<'_>>, why: &str) -> Result<(), RunnerError> {
+        let done = self.keep.recorded()?.len();
+        let trials = (done..).zip(trials);
+        let mut ended = trials.map(|(done, trial)| trial.end(done, why));
+        Ok(ended.try_for_each(identity)?)
     }
 
     /// Where it is recorded.

@@ -8,6 +8,7 @@
 //! | `hops.parquet`, `series.parquet`, `series_values.parquet`, `transfers.parquet` | tables of a world that sees into its path |
 //! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
 //! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
+//! | `trial-7.begun.json` | the same, of a trial that counts whenever it ends: how it began |
 //! | `parts/trial-7.tables` | until the run is finished: the rows of trial 7, but for its long tables: see [`trial_file`](crate::trial_file) |
 //! | `parts/records-7.parquet` and so on | until the run is finished: a long table of trial 7 |
 //! | `parts/interrupted-7-1.arrow` and so on | until the run is finished: rows of trial 7's first attempt |
@@ -47,6 +48,9 @@ pub(crate) const PARTIAL: &str = ".partial";
 pub(crate) const UNDATED: &str = "undated";
 /// The table with a row for each trial and probe.
 pub(crate) const TRIALS: &str = "trials";
+
+/// What the name of a file with how a trial began ends in.
+const BEGUN: &str = ".begun.json";
 
 /// Is this the folder of a run that is not finished?
 pub(crate) fn is_partial(folder: &Path) -> bool {
@@ -144,6 +148,20 @@ impl Folder {
     /// A running trial's rows.
     pub(crate) fn journal<R: Row>(&self, trial: u32) -> PathBuf {
         self.0.join(format!("trial-{trial}{}", journal_end::<R>()))
+    }
+
+    /// How a running trial began.
+    pub(crate) fn begun(&self, trial: u32) -> PathBuf {
+        self.0.join(format!("trial-{trial}{BEGUN}"))
+    }
+
+    /// The trials of which it is known how they began.
+    pub(crate) fn begun_trials(&self) -> io::Result<BTreeSet<u32>> {
+        let trial = |name: &str| {
+            let number = name.strip_prefix("trial-")?;
+            number.strip_suffix(BEGUN)?.parse().ok()
+        };
+        Ok(numbered(&self.0, trial)?.into_keys().collect())
     }
 
     /// Rows of interrupted trials in a finished run.

@@ -1,32 +1,63 @@
 //! What interrupted trials leave is kept apart from what the run goes on to record.
 
+use crate::cut_short;
 use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::table::{Row, every_table};
 use std::collections::BTreeSet;
+use std::io;
+
+/// What became of the trials of a run that was stopped.
+pub(crate) struct Settled {
+    /// They are recorded.
+    pub(crate) done: BTreeSet<u32>,
+    /// They count with what is recorded of them, and are to be ended: their rows are where they were.
+    pub(crate) cut_short: BTreeSet<u32>,
+    /// Their rows were set apart now.
+    pub(crate) interrupted: BTreeSet<u32>,
+}
 
 /// Leaves of each trial either its parts or, if it has not ended, its rows as they came, set apart.
-/// Returns the trials that are recorded, and those that were set apart now.
-pub(crate) fn settle(
+pub(crate) fn settle(disk: &dyn Disk, folder: &Folder) -> Result<Settled, StoreError> {
+    settle_but(disk, folder, |_| Ok(BTreeSet::new()))
+}
+
+/// The same, but for trials that count with what is recorded of them.
+pub(crate) fn settle_but_cut_short(
     disk: &dyn Disk,
     folder: &Folder,
-) -> Result<(BTreeSet<u32>, BTreeSet<u32>), StoreError> {
+) -> Result<Settled, StoreError> {
+    settle_but(disk, folder, |done| cut_short::trials(folder, done))
+}
+
+fn settle_but(
+    disk: &dyn Disk,
+    folder: &Folder,
+    cut_short: impl Fn(&BTreeSet<u32>) -> io::Result<BTreeSet<u32>>,
+) -> Result<Settled, StoreError> {
     let done: BTreeSet<u32> = folder
         .recorded_trials()
         .map_err(StoreError::at(&folder.parts()))?;
-    let apart = every_table!(R => settle_table::<R>(disk, folder, &done)?);
-    Ok((done, apart.into_iter().flatten().collect()))
+    let cut_short = cut_short(&done).map_err(StoreError::at(&folder.0))?;
+    let apart = every_table!(R => settle_table::<R>(disk, folder, &done, &cut_short)?);
+    cut_short::forget_others(disk, folder, &cut_short)?;
+    Ok(Settled {
+        done,
+        cut_short,
+        interrupted: apart.into_iter().flatten().collect(),
+    })
 }
 
 fn settle_table<R: Row>(
     disk: &dyn Disk,
     folder: &Folder,
     done: &BTreeSet<u32>,
+    cut_short: &BTreeSet<u32>,
 ) -> Result<BTreeSet<u32>, StoreError> {
     drop_leftovers::<R>(disk, folder, done)?;
-    set_apart::<R>(disk, folder)
+    set_apart::<R>(disk, folder, cut_short)
 }
 
 /// Removes what a trial that was stopped at its very end has twice.
@@ -45,8 +76,13 @@ fn drop_leftovers<R: Row>(
     Ok(())
 }
 
-fn set_apart<R: Row>(disk: &dyn Disk, folder: &Folder) -> Result<BTreeSet<u32>, StoreError> {
-    let journals = folder.journals::<R>().map_err(StoreError::at(&folder.0))?;
+fn set_apart<R: Row>(
+    disk: &dyn Disk,
+    folder: &Folder,
+    cut_short: &BTreeSet<u32>,
+) -> Result<BTreeSet<u32>, StoreError> {
+    let mut journals = folder.journals::<R>().map_err(StoreError::at(&folder.0))?;
+    journals.retain(|trial, _| !cut_short.contains(trial));
     for (&trial, journal) in &journals {
         let attempts = 1..;
         let mut free = attempts.map(|attempt| folder.interrupted_part::<R>(trial, attempt));

@@ -41,8 +41,10 @@ pub(crate) struct Journal<R: Row> {
     disk: SharedDisk,
     path: PathBuf,
     when: Journaling,
-    /// `None`: all rows are pending.
+    /// `None`: all rows are pending, or another process wrote them.
     file: Option<Box<dyn DiskFile>>,
+    /// Did another process write its rows?
+    is_found: bool,
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
@@ -73,6 +75,7 @@ impl<R: Row> Journal<R> {
             path,
             when,
             file: None,
+            is_found: false,
             schema,
             encoder,
             pending: Vec::new(),
@@ -86,6 +89,25 @@ impl<R: Row> Journal<R> {
         };
         if when == Journaling::AsTheyCome {
             journal.file()?;
+        }
+        Ok(journal)
+    }
+
+    /// The rows that another process left, up to the last whole batch; none where there is no file. Nothing is added to them.
+    pub(crate) fn reopen(disk: &SharedDisk, path: PathBuf) -> Result<Self, StoreError> {
+        let mut journal = Self::create(disk, path, Journaling::WhenMany)?;
+        let found = match JournalReader::open(&journal.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(journal),
+            found => found.map_err(StoreError::at(&journal.path))?,
+        };
+        journal.is_found = true;
+        let mut rows = Vec::<R>::new();
+        for batch in found.map_while(Result::ok) {
+            if table::read_into(&batch, &mut rows).is_err() {
+                break;
+            }
+            journal.rows += rows.len() as u64;
+            journal.streams.extend(rows.iter().map(R::stream));
         }
         Ok(journal)
     }
@@ -186,14 +208,20 @@ impl<R: Row> Journal<R> {
     ) -> Result<(), StoreError> {
         self.flush()?;
         let mut rows = Vec::new();
-        if self.file.is_none() {
+        if self.file.is_none() && !self.is_found {
             rows.clone_from(&self.pending);
             return visit(&mut rows);
         }
         let path = &self.path;
+        let mut left = self.rows;
         for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
+            // Behind them another process may have left a batch that is torn.
+            if left == 0 {
+                break;
+            }
             let batch = batch.map_err(arrow(path))?;
             table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
+            left = left.saturating_sub(rows.len() as u64);
             visit(&mut rows)?;
         }
         Ok(())
@@ -203,9 +231,9 @@ impl<R: Row> Journal<R> {
     pub(crate) fn remove(&mut self) -> Result<(), StoreError> {
         self.pending.clear();
         self.unwritten.clear();
-        match self.file {
-            Some(_) => durable::remove(&*self.disk, &self.path),
-            None => Ok(()),
+        match self.file.is_some() || self.is_found {
+            true => durable::remove(&*self.disk, &self.path),
+            false => Ok(()),
         }
     }
 

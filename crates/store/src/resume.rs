@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::folder::{
     ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
 };
-use crate::interrupted;
+use crate::interrupted::{self, Settled};
 use crate::join;
 use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
@@ -34,6 +34,9 @@ pub struct Resumed {
     pub done: BTreeSet<u32>,
     /// Trials that had begun. Their rows are kept apart; they are to be repeated.
     pub interrupted: BTreeSet<u32>,
+    /// Trials that had begun and count with what is recorded of them: they are to be ended
+    /// ([`take_up_trial`](RunWriter::take_up_trial)).
+    pub cut_short: BTreeSet<u32>,
     /// Parts that cannot be read, where they are kept now. Their trials are to be repeated.
     pub damaged: Vec<PathBuf>,
 }
@@ -164,8 +167,13 @@ fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed,
     remove_unfinished(disk, &folder.0)?;
     let is_joined = regular::exists(&folder.file(FINDINGS));
     check_files(folder, is_joined)?;
-    let (done, interrupted, damaged) = if is_joined {
-        (trials_of(folder)?, BTreeSet::new(), Vec::new())
+    let (settled, damaged) = if is_joined {
+        let joined = Settled {
+            done: trials_of(folder)?,
+            cut_short: BTreeSet::new(),
+            interrupted: BTreeSet::new(),
+        };
+        (joined, Vec::new())
     } else {
         take_up(disk, folder, &experiment)?
     };
@@ -173,8 +181,9 @@ fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed,
     Ok(Resumed {
         experiment,
         environment,
-        done,
-        interrupted,
+        done: settled.done,
+        interrupted: settled.interrupted,
+        cut_short: settled.cut_short,
         damaged,
     })
 }
@@ -211,9 +220,12 @@ fn trials_of(folder: &Folder) -> Result<BTreeSet<u32>, StoreError> {
     Ok(rows.iter().map(|row| row.trial).collect())
 }
 
-type Standing = (BTreeSet<u32>, BTreeSet<u32>, Vec<PathBuf>);
-
-fn take_up(disk: &dyn Disk, folder: &Folder, experiment: &str) -> Result<Standing, StoreError> {
+/// Where its trials stand, and which files of them were moved out of the way.
+fn take_up(
+    disk: &dyn Disk,
+    folder: &Folder,
+    experiment: &str,
+) -> Result<(Settled, Vec<PathBuf>), StoreError> {
     let parts = folder.parts();
     durable::create_folder(disk, &parts)?;
     // A process that was killed may have left names that nothing made sure of. What they stand for is about to go.
@@ -223,9 +235,9 @@ fn take_up(disk: &dyn Disk, folder: &Folder, experiment: &str) -> Result<Standin
     forget_tables(disk, folder)?;
     remove_joined(disk, folder)?;
     let damaged = set_damaged_aside(disk, folder, has_procedure(experiment))?;
-    let (done, interrupted) = interrupted::settle(disk, folder)?;
+    let settled = interrupted::settle_but_cut_short(disk, folder)?;
     durable::sync_folder(disk, &parts)?;
-    Ok((done, interrupted, damaged))
+    Ok((settled, damaged))
 }
 
 /// Removes files that were being written, and folders of what was to be taken over.

@@ -137,7 +137,7 @@ impl RunWriter {
         KnownTrial::create(&self.disk, &self.folder, trial, packets)
     }
 
-    fn unless_recorded(&self, trial: u32) -> Result<(), StoreError> {
+    pub(crate) fn unless_recorded(&self, trial: u32) -> Result<(), StoreError> {
         if self.folder.is_recorded(trial) {
             return Err(StoreError::Recorded {
                 path: self.folder.0.clone(),
@@ -296,6 +296,12 @@ macro_rules! journals {
                 })
             }
 
+            fn reopen(disk: &SharedDisk, folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+                Ok(Self {
+                    $($field: Journal::reopen(disk, folder.journal::<$row>(trial))?,)+
+                })
+            }
+
             fn push(&mut self, rows: Rows<'_>) -> Result<(), StoreError> {
                 match rows {
                     $(Rows::$table(rows) => self.$field.push(rows),)+
@@ -325,9 +331,11 @@ with_tables!((journals) {});
 /// Records one trial. Dropped without [`TrialWriter::finish`], it leaves the trial's rows on disk as
 /// those of an interrupted one.
 pub struct TrialWriter {
-    disk: SharedDisk,
-    folder: Folder,
-    trial: u32,
+    pub(crate) disk: SharedDisk,
+    pub(crate) folder: Folder,
+    pub(crate) trial: u32,
+    /// Is it noted how it began?
+    pub(crate) has_begun: bool,
     /// That encode long tables, at most.
     threads: usize,
     records: Journal<Record>,
@@ -346,6 +354,7 @@ impl TrialWriter {
             disk: disk.clone(),
             folder: folder.clone(),
             trial,
+            has_begun: false,
             threads,
             records: Journal::create(disk, folder.journal::<Record>(trial), when)?,
             beside: Journals::create(disk, folder, trial, when)?,
@@ -354,6 +363,23 @@ impl TrialWriter {
             durable::sync_folder(&**disk, &folder.0)?;
         }
         Ok(writer)
+    }
+
+    /// With what another process left of the trial.
+    pub(crate) fn reopen(
+        disk: &SharedDisk,
+        folder: &Folder,
+        trial: u32,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            disk: disk.clone(),
+            folder: folder.clone(),
+            trial,
+            has_begun: true,
+            threads: MOST_THREADS,
+            records: Journal::reopen(disk, folder.journal::<Record>(trial))?,
+            beside: Journals::reopen(disk, folder, trial)?,
+        })
     }
 
     /// Packets, in about the order of their numbers.
@@ -372,6 +398,14 @@ impl TrialWriter {
     pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
         self.records.sync_if_due(now)?;
         self.beside.sync_if_due(now)
+    }
+
+    /// Every packet so far, as they came.
+    pub fn each_record(&mut self, mut visit: impl FnMut(&[Record])) -> Result<(), StoreError> {
+        self.records.each_batch(|records| {
+            visit(records);
+            Ok(())
+        })
     }
 
     /// Every disturbance so far, in the order in which they began.
@@ -397,6 +431,10 @@ impl TrialWriter {
         part::write_trial(trial, &unanswered.rows())?;
         durable::sync_folder(&*self.disk, &self.folder.parts())?;
         self.records.remove()?;
-        self.beside.remove()
+        self.beside.remove()?;
+        match self.has_begun {
+            true => durable::remove(&*self.disk, &self.folder.begun(self.trial)),
+            false => Ok(()),
+        }
     }
 }

@@ -4,6 +4,8 @@
 use crate::harness::*;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::rows::Rows;
+use delaylab_model::trial::RecordFacts;
+use delaylab_store::cut_short::Begun;
 use delaylab_store::error::StoreError;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};
@@ -179,6 +181,75 @@ fn what_was_interrupted_is_kept_apart_every_time() {
     let mut apart = 0;
     run.for_each_interrupted(|_| apart += 1);
     assert_eq!(apart, 3 * 20);
+}
+
+/// How a trial began that counts whenever it ends, as that of a ping does.
+fn begun() -> Begun {
+    let mut begun = Begun {
+        utc: 1_795_268_700_000_000_000,
+        monotonic: 1_000_000_000,
+        probes: Vec::new(),
+    };
+    begun.set(1, RecordFacts::default());
+    begun
+}
+
+#[test]
+fn a_trial_that_counts_as_it_stands_is_ended_with_what_is_there() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let folder = writer.folder().to_owned();
+    let mut trial = begin(&writer, 0, 100);
+    trial.note_begun(&begun()).unwrap();
+    drop((trial, writer));
+    // It was killed as it wrote.
+    let journal = folder.join("trial-0.arrow");
+    let mut torn = fs::read(&journal).unwrap();
+    torn.extend_from_within(..100);
+    fs::write(&journal, torn).unwrap();
+    assert!(Run::open(&folder).unwrap().counts_as_it_stands());
+
+    // A process that is killed as it ends the trial changes nothing of that.
+    for _ in 0..2 {
+        let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+        let (done, cut_short, interrupted) = ([].into(), [0].into(), [].into());
+        assert_eq!(resumed.done, done);
+        assert_eq!(resumed.cut_short, cut_short);
+        assert_eq!(resumed.interrupted, interrupted);
+        assert_eq!(writer.take_up_trial(0).unwrap().1, begun());
+    }
+    let (writer, _) = RunWriter::resume(&folder).unwrap();
+    let (mut trial, _) = writer.take_up_trial(0).unwrap();
+    let mut found = Vec::new();
+    trial
+        .each_record(|records| found.extend_from_slice(records))
+        .unwrap();
+    assert_eq!(found, as_they_come(0, 100));
+    assert_eq!(trial.noise_so_far().unwrap(), noise(0));
+    trial.finish(&[row(0, 0), row(0, 1)], &noise_of).unwrap();
+    assert_eq!(writer.cut_short().unwrap(), [].into());
+    let run = Run::open(&writer.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(read(&run, None), records(0, 100));
+    assert_eq!(run.problems(), [] as [String; 0]);
+    run.for_each_interrupted(|apart| panic!("{apart:?} is twice in the run"));
+    let left = fs::read_dir(run.folder()).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(left.filter(|name| name.starts_with("trial-")).count(), 0);
+}
+
+#[test]
+fn a_trial_without_a_packet_is_repeated_even_where_it_would_count() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let folder = writer.folder().to_owned();
+    let mut trial = writer.begin_trial(0).unwrap();
+    trial.note_begun(&begun()).unwrap();
+    drop((trial, writer));
+    let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+    assert_eq!(resumed.cut_short, [].into());
+    assert_eq!(resumed.interrupted, [0].into());
+    write_trial(&writer, 0, 10);
+    writer.finish(&findings()).unwrap();
 }
 
 #[test]

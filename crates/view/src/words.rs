@@ -21,6 +21,14 @@ pub fn partial(folder: &str) -> String {
     )
 }
 
+/// The same of a run whose trial counts with what is recorded of it, as that of a ping does.
+pub fn partial_as_it_stands(folder: &str) -> String {
+    format!(
+        "the run is in progress, or was interrupted: `delaylab resume {}` makes a complete run of what is recorded then",
+        quoted(folder)
+    )
+}
+
 /// What to know of a shard whose trials are all recorded.
 pub const WHOLE_SHARD: &str = "this is a shard: all of its trials are recorded, and `delaylab merge` makes one run of it and the others";
 

@@ -1,7 +1,7 @@
 //! `delaylab resume`.
 
-use super::killed;
-use super::run::{carry_out_and_show, with_load};
+use super::run::{carry_out_and_show, resumable, with_load};
+use super::{conclude, killed};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
@@ -12,7 +12,7 @@ use delaylab_lab::experiment::Source;
 use delaylab_model::experiment::WorldName;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
-use delaylab_runner::run::{self, Started};
+use delaylab_runner::run::{self, Recorded, Started};
 use delaylab_runner::shard;
 use delaylab_runner::share::Share;
 use delaylab_runner::target;
@@ -47,6 +47,12 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         name: folder.join("experiment.toml").display().to_string(),
         text: resumed.experiment,
     };
+    if !resumed.cut_short.is_empty() {
+        let resolved = resolve::again(source, &resumed.environment)?;
+        let recorded = Recorded::cut_short(resolved, writer)
+            .map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
+        return conclude::run(recorded, Ok(()), !args.shown.no_report)?.show(&args.shown);
+    }
     let options = RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,

@@ -3,6 +3,7 @@
 use super::output::{Part, Written};
 use crate::args::load::{self, UnderPart};
 use crate::args::ping::PingArgs;
+use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_lab::run::{EndedTrial, Left, Progress, Watch};
 use delaylab_model::plan::Planned;
@@ -87,6 +88,12 @@ impl Watch for Packets<'_, '_> {
         let written = lock(self.written).flush();
         self.keep(written)
     }
+
+    fn not_stored(&self, error: &io::Error) {
+        terminal::say(format!(
+            "delaylab: {error}. Packets are still measured, and no longer stored"
+        ));
+    }
 }
 
 /// Keeps the results of each part: the one without load first, then one for each load.
@@ -94,6 +101,15 @@ pub struct Parts<'a, 'w> {
     written: &'a Mutex<Written<'w>>,
     under: Vec<UnderPart>,
     over: Vec<Part>,
+    not_stored: Option<NotStored>,
+}
+
+/// What the run's folder lacks.
+pub struct NotStored {
+    /// Why.
+    pub why: String,
+    /// Packets of the parts that are not all stored.
+    pub packets: u64,
 }
 
 impl<'a, 'w> Parts<'a, 'w> {
@@ -103,12 +119,13 @@ impl<'a, 'w> Parts<'a, 'w> {
             written,
             under: load::parts(&args.loads),
             over: Vec::new(),
+            not_stored: None,
         }
     }
 
-    /// Those that are over.
-    pub fn over(self) -> Vec<Part> {
-        self.over
+    /// Those that are over, and what of them is not stored.
+    pub fn over(self) -> (Vec<Part>, Option<NotStored>) {
+        (self.over, self.not_stored)
     }
 
     /// The load of a trial; `None`: the first has none.
@@ -167,6 +184,13 @@ impl Progress for Parts<'_, '_> {
             .zip(ended.rows.get(HANDSHAKES));
         let handshakes = handshakes.map(|(summary, row)| (summary.clone(), row.facts.clone()));
         self.end(trial, summary.clone(), facts, handshakes, ended.streams);
+        if let Some(why) = ended.not_stored {
+            let lacks = self.not_stored.get_or_insert_with(|| NotStored {
+                why: why.to_owned(),
+                packets: 0,
+            });
+            lacks.packets += lock(self.written).packets_of_part();
+        }
         // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {
             signals::stop().ask();

@@ -29,6 +29,7 @@ use crate::terminal;
 use crate::tui;
 use delaylab_lab::finding::single::LimitCheck;
 use delaylab_lab::run::StopMeans;
+use delaylab_lab::run::cut_short::CutShort;
 use delaylab_live::condition::{Measure, State};
 use delaylab_model::shell::quoted;
 use delaylab_model::trial::ProbeRun;
@@ -38,7 +39,7 @@ use delaylab_runner::run::{Keep, Recorded, Started};
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
-use follow::{Packets, Parts};
+use follow::{NotStored, Packets, Parts};
 use output::{Output, PingContext, PingOutcome, Written};
 use std::fs;
 use std::io;
@@ -107,8 +108,10 @@ fn with_flag(error: RunnerError, args: &PingArgs) -> Failed {
 struct CarriedOut<K> {
     /// How it is judged; an error where it broke off, or its results could not be written.
     ended: Result<PingOutcome, Failed>,
-    /// Was any packet recorded?
-    any: bool,
+    /// How many packets were measured.
+    packets: u64,
+    /// What of them the run's folder lacks.
+    not_stored: Option<NotStored>,
     /// The run, unless it broke off.
     recorded: Option<Recorded<K>>,
 }
@@ -139,13 +142,13 @@ fn carry_out<K: Keep>(
     let packets = Packets::new(&written);
     let mut parts = Parts::new(&written, args);
     let ran = started.run(&mut parts, Some(&packets));
-    let (parts, broken) = (parts.over(), packets.broken());
+    let ((parts, not_stored), broken) = (parts.over(), packets.broken());
     let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let any = written.any();
+    let packets = written.packets();
     let (ended, recorded) = match (ran, broken) {
         // The writer knows why it broke off. Where it was a line, the file of `-o` has the rest all the same.
         (_, Some(error)) => {
-            if any {
+            if packets > 0 {
                 let _ = written.finish(parts);
             }
             (Err(cannot_write(error)), None)
@@ -162,7 +165,8 @@ fn carry_out<K: Keep>(
     }
     Ok(CarriedOut {
         ended,
-        any,
+        packets,
+        not_stored,
         recorded,
     })
 }
@@ -192,30 +196,91 @@ fn with_what_was_measured(
 fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed> {
     let CarriedOut {
         ended,
-        any,
+        packets,
+        not_stored,
         recorded,
     } = carried_out;
-    if !any {
+    if packets == 0 {
         remove(folder);
         return ended;
     }
-    let Some(recorded) = recorded else {
-        let folder = shortest(folder);
-        return ended.map_err(|failed| {
-            let message = format!("{}\nWhat was recorded is in {folder}", failed.message);
-            Failed::new(failed.exit, message.trim_start())
-        });
+    let recorded = match (recorded, not_stored) {
+        (Some(recorded), None) => recorded,
+        (Some(recorded), Some(lacks)) => {
+            return keep_what_is_stored(recorded, &lacks, packets, ended);
+        }
+        (None, _) => return ended.map_err(|failed| and(failed, &resumable(folder))),
     };
-    let Finished { folder, warnings } = recorded.finish_unjudged()?;
-    for warning in warnings {
+    match recorded.finish_unjudged() {
+        Ok(finished) => say_where(&finished),
+        Err(error) => return Err(and(error.into(), &resumable(folder))),
+    }
+    ended
+}
+
+/// The same of a run of which not all could be stored: it has what was, where there is room to join that.
+fn keep_what_is_stored(
+    recorded: Recorded,
+    lacks: &NotStored,
+    packets: u64,
+    ended: Result<PingOutcome, Failed>,
+) -> Result<PingOutcome, Failed> {
+    let partial = recorded.folder().to_owned();
+    let trials = recorded.trials_cut_short()?;
+    let stored: u64 = trials.iter().map(CutShort::packets).sum();
+    let all = stored + packets.saturating_sub(lacks.packets);
+    let place = if all == 0 {
+        remove(&partial);
+        String::new()
+    } else {
+        let finished = recorded
+            .end_trials(trials, "what came after them could not be stored")
+            .and_then(|()| recorded.finish_unjudged());
+        match finished {
+            Ok(finished) => {
+                say_where(&finished);
+                format!(", in {}", shortest(&finished.folder))
+            }
+            Err(_) => {
+                let (partial, resume) = (shortest(&partial), resume(&partial));
+                format!(", in {partial}. Make room, then complete it: {resume}")
+            }
+        }
+    };
+    let said = format!(
+        "{}\n{all} of {packets} packets are stored{place}",
+        lacks.why
+    );
+    let mut ended = ended.map_err(|failed| and(failed, &said))?;
+    let others = ended.not_stored.take().map(|other| format!("{other}\n"));
+    ended.not_stored = Some(others.unwrap_or_default() + &said);
+    Ok(ended)
+}
+
+fn say_where(finished: &Finished) {
+    for warning in &finished.warnings {
         terminal::say(format!("warning: {warning}"));
     }
-    let folder = shortest(&folder);
+    let folder = shortest(&finished.folder);
     let word = quoted(&folder);
     terminal::say(format!(
         "saved in {folder}: see `delaylab explain {word}`, `delaylab report {word}`"
     ));
-    ended
+}
+
+/// Where a run is that is not complete, and how it becomes so.
+fn resumable(folder: &Path) -> String {
+    let (shown, resume) = (shortest(folder), resume(folder));
+    format!("What was recorded is in {shown}. Make a complete run of it: {resume}")
+}
+
+fn resume(folder: &Path) -> String {
+    format!("`delaylab resume {}`", quoted(&shortest(folder)))
+}
+
+fn and(failed: Failed, more: &str) -> Failed {
+    let message = format!("{}\n{more}", failed.message);
+    Failed::new(failed.exit, message.trim_start())
 }
 
 /// Removes the folder of a run that has no packet.

@@ -112,6 +112,8 @@ pub struct Written<'a> {
     /// The trial under way, without load if it is the first.
     part: u32,
     packets: u64,
+    /// How many of them are of parts that are over.
+    before_part: u64,
 }
 
 impl<'a> Written<'a> {
@@ -145,6 +147,7 @@ impl<'a> Written<'a> {
             tui,
             part: 0,
             packets: 0,
+            before_part: 0,
         })
     }
 
@@ -242,9 +245,20 @@ impl<'a> Written<'a> {
         self.packets > 0
     }
 
+    /// How many packets there were.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// How many the part under way has, or the one that was over last.
+    pub const fn packets_of_part(&self) -> u64 {
+        self.packets - self.before_part
+    }
+
     /// A trial begins, under this load, if any.
     pub fn begin_part(&mut self, trial: u32, load: Option<&str>) {
         self.part = trial;
+        self.before_part = self.packets;
         self.facts = RecordFacts::default();
         if let Some(live) = &mut self.live {
             live.begin();

@@ -1,8 +1,9 @@
 //! A ping that is saved is a run, for all that reads runs.
 
-use crate::harness::process::{Process, Ran, Reflector, inside, ran};
+use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, inside, ran};
 use crate::harness::run::Run;
 use crate::harness::scratch::Scratch;
+use crate::skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -73,6 +74,88 @@ fn ctrl_c_ends_a_saved_ping_and_its_run_is_whole() {
     let run = scratch.only_run("there");
     assert_ne!(run.extension().and_then(|it| it.to_str()), Some("partial"));
     assert_packets(&scratch, &run, sent);
+}
+
+/// How many packets a run has.
+fn packets(scratch: &Scratch, run: &Path) -> usize {
+    let rows = ran(
+        scratch,
+        &format!("report {} --table records", run.display()),
+    );
+    rows.stdout.lines().skip(1).count()
+}
+
+/// What it printed, in one line.
+fn unwrapped(ran: &Ran) -> String {
+    ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As by the kernel, where memory is short: what is recorded is the ping, which says that it was cut short.
+#[test]
+fn a_saved_ping_that_is_killed_is_completed_with_what_it_recorded() {
+    let scratch = Scratch::new();
+    let reflector = Reflector::local();
+    let mut command = inside(&scratch, &words(&reflector, "-i 5ms -w 1h -qq --save"));
+    let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+    let partial = loop {
+        let partial = scratch.partial_run();
+        match partial.filter(|partial| packets(&scratch, partial) >= 100) {
+            Some(partial) => break partial,
+            None => std::thread::sleep(Duration::from_millis(100)),
+        }
+    };
+    drop(process); // kills it
+    let recorded = packets(&scratch, &partial);
+    let named = partial.display();
+    for read in ["explain", "report"] {
+        let says = ran(&scratch, &format!("{read} {named}"));
+        let complete = "makes a complete run of what is recorded";
+        assert!(unwrapped(&says).contains(complete), "{}", says.stdout);
+    }
+    let resumed = ran(&scratch, &format!("resume {named} -q --no-report"));
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    let run = scratch.only_run("runs");
+    assert_eq!(packets(&scratch, &run), recorded);
+    assert_packets(&scratch, &run, recorded as u64);
+    for read in ["explain", "report"] {
+        let says = ran(&scratch, &format!("{read} {}", run.display()));
+        let cut_short = format!("after {recorded} packets: its process could not complete");
+        assert!(unwrapped(&says).contains(&cut_short), "{}", says.stdout);
+    }
+}
+
+/// It is measured to its end, the summary is of all packets, and what could be stored becomes a run: at once, or once there
+/// is room.
+#[test]
+fn a_saved_ping_that_fills_the_disk_keeps_what_it_could_store() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("disk")).unwrap();
+    let script = "mount -t tmpfs -o size=256k none disk || exit 77
+        $0 ping 127.0.0.1 -i 1ms -c 3000 -qq --save disk/runs; code=$?
+        mount -o remount,size=16m disk
+        for partial in disk/runs/*.partial; do
+            [ ! -d $partial ] || $0 resume $partial --no-report > resumed || exit 99
+        done
+        $0 explain disk/runs/ping-* && $0 report disk/runs/ping-* --table records > records.csv || exit 98
+        exit $code";
+    let mut command = std::process::Command::new("unshare");
+    command.current_dir(scratch.path(""));
+    command.args(["--mount", "sh", "-c", script, DELAYLAB]);
+    command.env("LC_ALL", "C.UTF-8");
+    let ran = Ran::to_end(&mut command);
+    if ran.code == 77 || ran.stderr.contains("unshare") {
+        skip!("no file system of its own: {}", ran.stderr);
+    }
+    let Ran { stdout, stderr, .. } = &ran;
+    assert_eq!(ran.code, 3, "{stderr}");
+    assert!(stdout.contains("3000 sent"), "{stdout}");
+    assert!(stderr.contains("no longer stored"), "{stderr}");
+    let records = std::fs::read_to_string(scratch.path("records.csv")).unwrap();
+    let stored = records.lines().skip(1).count();
+    assert!((1..3000).contains(&stored), "{stored}");
+    let says = format!("{stored} of 3000 packets are stored, in disk/runs/ping-");
+    assert!(stderr.contains(&says), "{stored}: {stderr}");
+    assert!(stdout.contains("cut short at"), "{stdout}");
 }
 
 const WATCH: &str = r#"

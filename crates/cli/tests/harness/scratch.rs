@@ -46,7 +46,8 @@ impl Scratch {
         self.partial_run().is_some()
     }
 
-    fn partial_run(&self) -> Option<PathBuf> {
+    /// That run.
+    pub fn partial_run(&self) -> Option<PathBuf> {
         let entries = fs::read_dir(self.path("runs")).into_iter().flatten();
         let mut paths = entries.flatten().map(|entry| entry.path());
         paths.find(|path| path.extension().is_some_and(|ending| ending == "partial"))

@@ -60,12 +60,13 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
 }
 
 fn complete(run: &Run) -> Option<Unknown> {
+    let remedy = match run.counts_as_it_stands() {
+        true => "`delaylab resume` makes a complete run of what is recorded",
+        false => "`delaylab resume` continues it",
+    };
     (run.state() == State::Partial).then(|| {
-        Unknown::new(
-            "what the rest of the run shows",
-            "it did not come to its end",
-            "`delaylab resume` continues it",
-        )
+        let what = "what the rest of the run shows";
+        Unknown::new(what, "it did not come to its end", remedy)
     })
 }
 

@@ -4,12 +4,14 @@
 //! | module | holds |
 //! |---|---|
 //! | `trial` | runs one trial, from its beginning to its rows on disk |
+//! | [`cut_short`] | ends trials that count with what is recorded of them |
 //! | `at_once` | runs several trials at once |
 //! | `run_progress` | reports the progress of a run to its plan and to an observer |
 //! | [`recorder`] | writes a trial's records to disk and summarises them |
 //! | [`time_left`] | estimates how long a run will still take |
 
 mod at_once;
+pub mod cut_short;
 pub mod recorder;
 mod run_progress;
 pub mod time_left;
@@ -43,6 +45,8 @@ pub struct EndedTrial<'a> {
     pub summaries: &'a [Summary],
     /// Reports on the load streams, from worlds that make more than their series.
     pub streams: &'a [StreamReport],
+    /// Why not all of it could be stored, if so.
+    pub not_stored: Option<&'a str>,
 }
 
 impl EndedTrial<'_> {
@@ -87,6 +91,8 @@ pub trait Watch: Sync {
     fn flush(&self) -> io::Result<()> {
         Ok(())
     }
+    /// From here on, records are no longer stored.
+    fn not_stored(&self, _error: &io::Error) {}
 }
 
 /// What a stop, such as Ctrl-C, means for a run.
@@ -95,7 +101,8 @@ pub enum StopMeans {
     /// The run is interrupted: the current trial does not count, and the run can be resumed.
     #[default]
     Interrupted,
-    /// The run is complete: the current trial counts with the records that it has.
+    /// The run is complete: the current trial counts with the records that it has. So it does where its records can no longer
+    /// be stored: it is measured to its end, and what is stored can be made part of the run ([`cut_short`]).
     Over,
 }
 

@@ -11,6 +11,7 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
+use delaylab_store::cut_short::Begun;
 use delaylab_store::writer::TrialWriter;
 use std::io;
 
@@ -19,6 +20,11 @@ pub struct Recorder<'a> {
     trial: u32,
     watch: Option<&'a dyn Watch>,
     writer: Option<TrialWriter>,
+    /// Of a trial that counts with what is recorded of it: how it began.
+    begun: Option<Begun>,
+    /// Is it measured to its end where it can no longer be stored?
+    outlasts_storage: bool,
+    not_stored: Option<io::Error>,
     summaries: Vec<SummaryBuilder>,
     probes: Vec<Probe>,
     frames: FramesSeen,
@@ -28,6 +34,8 @@ pub struct Recorder<'a> {
 pub struct Recorded {
     /// The writer, still open; `None` if the trial is not stored.
     pub writer: Option<TrialWriter>,
+    /// Why it is not all stored, if so.
+    pub not_stored: Option<io::Error>,
     /// One summary for each probe.
     pub summaries: Vec<Summary>,
     /// Results of the frame streams. `flaws` is empty: the world reports them.
@@ -42,20 +50,54 @@ impl<'a> Recorder<'a> {
             trial: trial.id,
             watch,
             writer,
+            begun: None,
+            outlasts_storage: false,
+            not_stored: None,
             probes: trial.probes.clone(),
             frames: FramesSeen::new(trial),
             summaries: trial.probes.iter().map(|_| blank()).collect(),
         }
     }
 
-    /// Calls `write` with the writer, if there is one.
+    /// The same of a trial that counts with what is recorded of it, if it began so.
+    pub fn counting(self, begun: Option<Begun>) -> Self {
+        Self { begun, ..self }
+    }
+
+    /// The same for a trial that is measured to its end where it can no longer be stored, or is not.
+    pub fn outlasting_storage(self, outlasts_storage: bool) -> Self {
+        Self {
+            outlasts_storage,
+            ..self
+        }
+    }
+
+    /// Calls `write` with the writer, if there is one and it has not failed.
     fn write<E: Into<io::Error>>(
         &mut self,
         write: impl FnOnce(&mut TrialWriter) -> Result<(), E>,
     ) -> io::Result<()> {
-        self.writer
-            .as_mut()
-            .map_or(Ok(()), |writer| write(writer).map_err(E::into))
+        let writer = self.writer.as_mut().filter(|_| self.not_stored.is_none());
+        let written: io::Result<()> = writer.map_or(Ok(()), write).map_err(E::into);
+        match written {
+            Err(error) if self.outlasts_storage => {
+                if let Some(watch) = self.watch {
+                    watch.not_stored(&error);
+                }
+                self.not_stored = Some(error);
+                Ok(())
+            }
+            written => written,
+        }
+    }
+
+    fn note_begun(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        let Some(begun) = &mut self.begun else {
+            return Ok(());
+        };
+        begun.set(probe, *facts);
+        let begun = begun.clone();
+        self.write(|writer| writer.note_begun(&begun))
     }
 
     fn sync_if_due(&mut self) -> io::Result<()> {
@@ -66,6 +108,7 @@ impl<'a> Recorder<'a> {
     pub fn end(self) -> Recorded {
         Recorded {
             writer: self.writer,
+            not_stored: self.not_stored,
             summaries: self.summaries.iter().map(SummaryBuilder::finish).collect(),
             frames: self.frames.finish(),
         }
@@ -77,6 +120,7 @@ impl Consumer for Recorder<'_> {
         if let Some(summary) = self.summaries.get_mut(usize::from(probe)) {
             *summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
         }
+        self.note_begun(probe, facts)?;
         if let Some(watch) = self.watch {
             watch.begins(self.trial, probe, facts)?;
         }

@@ -53,6 +53,7 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
             rows: &outcome.rows,
             summaries: &outcome.summaries,
             streams: &outcome.streams,
+            not_stored: outcome.not_stored.as_deref(),
         };
         self.progress.ended(&ended, self.done, left);
     }

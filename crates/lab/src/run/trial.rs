@@ -12,6 +12,7 @@ use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, Sink, TrialFacts, World};
 use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
+use delaylab_store::cut_short;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
@@ -62,7 +63,11 @@ impl TrialRunner<'_> {
             Clock::Real => writer.begin_trial(trial.id),
             Clock::Simulated => writer.begin_repeatable_trial(trial.id, threads),
         });
-        let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
+        let is_over = self.stop_means == StopMeans::Over;
+        let counts = begun.clock == Clock::Real && (is_over || trial.is_endless());
+        let recorder = Recorder::new(writer.transpose()?, trial, self.watch)
+            .counting(counts.then(|| begun.to_note()))
+            .outlasting_storage(is_over);
         let run = |sink: &mut dyn Sink| world.run(trial, sink);
         let (ran, recorder, recorded) = match begun.clock {
             // Who watches wants to see packets before there are thousands.
@@ -73,6 +78,7 @@ impl TrialRunner<'_> {
         };
         let Recorded {
             writer,
+            not_stored,
             mut summaries,
             mut frames,
         } = recorder.end();
@@ -103,20 +109,26 @@ impl TrialRunner<'_> {
             .iter()
             .flat_map(|facts| facts.flaws.clone())
             .collect();
-        for (summary, facts) in summaries.iter_mut().zip(&probes) {
-            if facts.records.reflector_clock == ReflectorClock::Unrelated {
-                summary.withdraw_one_way();
+        withdraw_one_way(&mut summaries, &probes);
+        let rows = begun.rows(planned, turn, probes, &summaries, clock::monotonic());
+        let stored = match (not_stored, writer) {
+            (Some(error), _) => Err(LabError::Recording(error)),
+            (None, Some(writer)) => finish(writer, &rows).map_err(LabError::Store),
+            (None, None) => Ok(()),
+        };
+        let not_stored = match stored {
+            Err(error) if is_over => Some(error.to_string()),
+            stored => {
+                stored?;
+                None
             }
-        }
-        let rows = begun.rows(planned, turn, probes, &summaries);
-        if let Some(writer) = writer {
-            finish(writer, &rows)?;
-        }
+        };
         Ok(Some(TrialOutcome {
             rows,
             summaries,
             frames,
             streams,
+            not_stored,
         }))
     }
 }
@@ -125,8 +137,17 @@ fn sent_nothing(summaries: &[Summary]) -> bool {
     summaries.iter().all(|summary| summary.counts.sent == 0)
 }
 
+/// Of probes whose reflector has another clock nobody knows how long a way takes.
+pub(super) fn withdraw_one_way(summaries: &mut [Summary], facts: &[ProbeFacts]) {
+    for (summary, facts) in summaries.iter_mut().zip(facts) {
+        if facts.records.reflector_clock == ReflectorClock::Unrelated {
+            summary.withdraw_one_way();
+        }
+    }
+}
+
 /// Joins noise to records, and makes the trial part of the stored run.
-fn finish(mut writer: TrialWriter, rows: &[TrialRow]) -> Result<(), StoreError> {
+pub(super) fn finish(mut writer: TrialWriter, rows: &[TrialRow]) -> Result<(), StoreError> {
     let noise = writer.noise_so_far()?;
     let join = Join::new(&noise);
     let unwatched = rows.first().map_or(&[][..], |row| &row.facts.unwatched);
@@ -140,10 +161,10 @@ fn finish(mut writer: TrialWriter, rows: &[TrialRow]) -> Result<(), StoreError> 
 }
 
 /// When a trial began, and which clock its world has.
-struct Begun {
-    clock: Clock,
-    utc: Nanos,
-    monotonic: Nanos,
+pub(super) struct Begun {
+    pub(super) clock: Clock,
+    pub(super) utc: Nanos,
+    pub(super) monotonic: Nanos,
 }
 
 impl Begun {
@@ -155,15 +176,26 @@ impl Begun {
         }
     }
 
-    fn rows(
+    /// As what ends the trial in place of this process has to know it.
+    fn to_note(&self) -> cut_short::Begun {
+        cut_short::Begun {
+            utc: self.utc,
+            monotonic: self.monotonic,
+            probes: Vec::new(),
+        }
+    }
+
+    /// A row for each probe of the trial, which ended on a real clock at `ended`.
+    pub(super) fn rows(
         &self,
         planned: &Planned,
         turn: usize,
         facts: Vec<ProbeFacts>,
         summaries: &[Summary],
+        ended: Nanos,
     ) -> Vec<TrialRow> {
         let trial = &planned.trial;
-        let duration = self.duration(&facts);
+        let duration = self.duration(&facts, ended);
         let valid = facts.iter().all(|facts| facts.flaws.is_empty());
         let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
         let row =
@@ -195,9 +227,9 @@ impl Begun {
         probes.map(row).collect()
     }
 
-    fn duration(&self, facts: &[ProbeFacts]) -> Nanos {
+    fn duration(&self, facts: &[ProbeFacts], ended: Nanos) -> Nanos {
         match self.clock {
-            Clock::Real => clock::monotonic() - self.monotonic,
+            Clock::Real => ended - self.monotonic,
             Clock::Simulated => {
                 let simulated = facts.iter().filter_map(|facts| facts.simulated);
                 simulated.max().unwrap_or(0)

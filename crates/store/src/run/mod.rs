@@ -364,6 +364,13 @@ impl Run {
             && shard::is_whole(&self.folder, &self.environment).unwrap_or(false)
     }
 
+    /// Does the trial under way count with what is recorded of it, as that of a ping? Where it was cut short, `delaylab
+    /// resume` ends it.
+    pub fn counts_as_it_stands(&self) -> bool {
+        let begun = self.folder.begun_trials().unwrap_or_default();
+        self.state == State::Partial && !begun.is_empty()
+    }
+
     /// The experiment's name.
     pub fn name(&self) -> Option<&str> {
         self.environment["run"]["name"].as_str()

@@ -12,7 +12,7 @@ use super::split::splits;
 use super::{
     Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, RunStream, Sweep,
 };
-use crate::words::{WHOLE_SHARD, partial, plural, to_the_second};
+use crate::words::{WHOLE_SHARD, partial, partial_as_it_stands, plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::steps::{Gatherer, Member, Way};
@@ -380,9 +380,14 @@ fn host(of: &Value) -> String {
 
 /// What to know of a run that is not complete; `None`: it is.
 pub fn not_complete(run: &Run, folder: &str) -> Option<String> {
-    (run.state() == State::Partial).then(|| match run.is_whole_shard() {
-        true => WHOLE_SHARD.to_owned(),
-        false => partial(folder),
+    (run.state() == State::Partial).then(|| {
+        if run.is_whole_shard() {
+            WHOLE_SHARD.to_owned()
+        } else if run.counts_as_it_stands() {
+            partial_as_it_stands(folder)
+        } else {
+            partial(folder)
+        }
     })
 }
 

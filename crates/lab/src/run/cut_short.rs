@@ -1,0 +1,92 @@
+//! Ends trials that count with what is recorded of them, where the process that carried them out could not.
+
+use super::recorder::{Recorded, Recorder};
+use super::trial::{self, Begun, withdraw_one_way};
+use crate::pipeline::Consumer;
+use delaylab_model::Nanos;
+use delaylab_model::plan::Planned;
+use delaylab_model::probe::Probe;
+use delaylab_model::trial::{ProbeFacts, RecordFacts};
+use delaylab_model::words::plural;
+use delaylab_model::world::Clock;
+use delaylab_stats::summary::Summary;
+use delaylab_store::cut_short;
+use delaylab_store::error::StoreError;
+use delaylab_store::writer::{RunWriter, TrialWriter};
+
+/// A trial that was cut short, and what is recorded of it.
+pub struct CutShort<'a> {
+    planned: &'a Planned,
+    writer: TrialWriter,
+    begun: cut_short::Begun,
+    summaries: Vec<Summary>,
+    packets: u64,
+    until: Nanos,
+}
+
+impl<'a> CutShort<'a> {
+    /// Reads what is recorded of one of [`RunWriter::cut_short`].
+    pub fn open(run: &RunWriter, planned: &'a Planned) -> Result<Self, StoreError> {
+        let trial = &planned.trial;
+        let (mut writer, begun) = run.take_up_trial(trial.id)?;
+        let mut recorder = Recorder::new(None, trial, None);
+        for (_, probe) in trial.probes.iter().zip(0..) {
+            // Nothing is written, and nothing watches: this cannot fail.
+            let _ = recorder.begin(probe, &records_of(&begun, probe));
+        }
+        let (mut packets, mut until) = (0, begun.monotonic);
+        writer.each_record(|records| {
+            let _ = recorder.records(records);
+            let own = records.iter().filter(|record| record.probe == 0);
+            packets += own.count() as u64;
+            let ends = records
+                .iter()
+                .filter_map(|record| record.t_recv.max(record.t_send));
+            until = ends.fold(until, Nanos::max);
+        })?;
+        let Recorded { summaries, .. } = recorder.end();
+        Ok(Self {
+            planned,
+            writer,
+            begun,
+            summaries,
+            packets,
+            until,
+        })
+    }
+
+    /// How many packets of its first probe are recorded.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says.
+    pub fn end(mut self, done: usize, why: &str) -> Result<(), StoreError> {
+        let flaw = format!(
+            "cut short at {} after {}: {why}",
+            self.begun.to_the_second(self.until),
+            plural(self.packets, "packet"),
+        );
+        let facts = |(_, probe): (&Probe, u16)| ProbeFacts {
+            records: records_of(&self.begun, probe),
+            realtime_offset: self.begun.realtime_offset(),
+            flaws: (probe == 0).then(|| flaw.clone()).into_iter().collect(),
+            ..ProbeFacts::default()
+        };
+        let probes = self.planned.trial.probes.iter().zip(0..);
+        let facts: Vec<ProbeFacts> = probes.map(facts).collect();
+        withdraw_one_way(&mut self.summaries, &facts);
+        let begun = Begun {
+            clock: Clock::Real,
+            utc: self.begun.utc,
+            monotonic: self.begun.monotonic,
+        };
+        let rows = begun.rows(self.planned, done, facts, &self.summaries, self.until);
+        trial::finish(self.writer, &rows)
+    }
+}
+
+fn records_of(begun: &cut_short::Begun, probe: u16) -> RecordFacts {
+    let known = begun.probes.get(usize::from(probe));
+    known.copied().unwrap_or_default()
+}
