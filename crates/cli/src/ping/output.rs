@@ -28,9 +28,11 @@ use delaylab_view::format::{Format, format_of};
 use delaylab_view::json::{Config, Head, SystemInfo, UnderLoad};
 use delaylab_view::ping::{Handshakes, Ping};
 use delaylab_view::working::Working;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+/// What writing to a terminal that was closed fails with: `EIO` of Linux.
+const NO_TERMINAL: i32 = 5;
 /// Packets further apart than this get a line each.
 const LINES_FROM: Nanos = 50 * MILLISECOND;
 
@@ -105,6 +107,8 @@ pub struct Written<'a> {
     storage: Storage<'a>,
     conditions: Vec<LimitCheck>,
     summary_to_stdout: bool,
+    /// Is standard output a terminal, as long as that is not closed?
+    on_terminal: bool,
     facts: RecordFacts,
     lines: Option<LineWriter>,
     live: Option<LiveLine>,
@@ -141,6 +145,7 @@ impl<'a> Written<'a> {
             storage,
             conditions,
             summary_to_stdout,
+            on_terminal: io::stdout().is_terminal(),
             facts: RecordFacts::default(),
             lines: None,
             live: show_live.then(LiveLine::new),
@@ -220,16 +225,31 @@ impl<'a> Written<'a> {
             if let Some(live) = &mut self.live {
                 live.wipe();
             }
-            match writeln!(io::stdout(), "{}", visible(&line)) {
-                // The terminal was closed, which ends the ping: it is whole all the same.
-                Err(_) if signals::stop().is_asked() => self.lines = None,
-                written => written?,
+            if self
+                .unless_closed(writeln!(io::stdout(), "{}", visible(&line)))?
+                .is_none()
+            {
+                self.lines = None;
             }
         }
         for condition in &mut self.conditions {
             condition.push(record);
         }
         Ok(())
+    }
+
+    /// `None`: the terminal was closed, which ends the ping. It is whole all the same.
+    fn unless_closed(&self, written: io::Result<()>) -> io::Result<Option<()>> {
+        let stop = signals::stop();
+        match written {
+            Err(_) if stop.is_asked() => Ok(None),
+            // The signal may come later, or to the shell alone.
+            Err(error) if self.on_terminal && error.raw_os_error() == Some(NO_TERMINAL) => {
+                stop.ask();
+                Ok(None)
+            }
+            written => written.map(Some),
+        }
     }
 
     /// What showed how it goes makes room for the summary.
@@ -335,12 +355,17 @@ impl<'a> Written<'a> {
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any() {
-                writeln!(io::stdout())?;
+                self.unless_closed(writeln!(io::stdout()))?;
             }
             if loaded.is_empty() {
                 self.say_which_lines(idle.summary.counts.sent);
             }
-            print(&in_text(&idle, &loaded, shown.args.quiet > 1, &style))?;
+            self.unless_closed(print(&in_text(
+                &idle,
+                &loaded,
+                shown.args.quiet > 1,
+                &style,
+            )))?;
         }
         Ok(PingOutcome {
             answered,

@@ -1,8 +1,9 @@
 //! Terminals that cannot move their cursor, terminals that go away, and errors behind a line that is drawn over.
 
 use crate::harness::netns::{B4, Pair, VETH};
-use crate::harness::process::DELAYLAB;
+use crate::harness::process::{DELAYLAB, ran};
 use crate::harness::pty::Pty;
+use crate::harness::run::Run;
 use crate::harness::scratch::Scratch;
 use crate::or_skip;
 use std::time::{Duration, Instant};
@@ -59,6 +60,41 @@ fn a_terminal_that_cannot_move_its_cursor_gets_lines() {
     assert!(ping.contains("\r\x1b[K"), "{ping:?}");
 }
 
+/// The exit code that a shell writes into a file, once it is there.
+fn code_in(scratch: &Scratch) -> String {
+    let begin = Instant::now();
+    loop {
+        if let Ok(code) = std::fs::read_to_string(scratch.path("code")) {
+            return code;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// As by Ctrl-C, although nothing can be printed any more. The shell keeps the signal to itself.
+#[test]
+fn a_terminal_that_is_closed_ends_a_ping_which_is_whole() {
+    let scratch = Scratch::new();
+    let directory = scratch.path("");
+    let mut pty = Pty::start(&format!(
+        "trap : HUP; cd {}; {DELAYLAB} ping 127.0.0.1 -i 60ms -w 1h --save -o x.json; \
+         echo $? >ends; mv ends code",
+        directory.display()
+    ));
+    pty.until(|screen| screen.contains("seq=3"));
+    drop(pty);
+    assert_eq!(code_in(&scratch), "0\n");
+    let document = std::fs::read_to_string(scratch.path("x.json")).unwrap();
+    let document = Run::from_document(&document);
+    assert!(document.count("sent") >= 3);
+    let run = scratch.only_run("runs");
+    let read = ran(&scratch, &format!("explain {}", run.display()));
+    let sent = format!("1 trial, {} packets sent", document.count("sent"));
+    assert!(read.stdout.contains(&sent), "{}", read.stdout);
+    assert!(!scratch.has_partial_run());
+}
+
 /// As with a pane that is closed, or a session that is left: what is measured has a file.
 #[test]
 fn a_terminal_that_goes_does_not_end_the_measurement() {
@@ -71,14 +107,7 @@ fn a_terminal_that_goes_does_not_end_the_measurement() {
     ));
     pty.until(|screen| screen.contains(" sent "));
     drop(pty);
-    let begin = Instant::now();
-    let code = loop {
-        if let Ok(code) = std::fs::read_to_string(scratch.path("code")) {
-            break code;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60), "it never ended");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let code = code_in(&scratch);
     let packets = std::fs::read_to_string(scratch.path("x.csv")).unwrap();
     assert_eq!((code.as_str(), packets.lines().count()), ("0\n", 201));
 }
