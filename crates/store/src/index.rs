@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 /// Files of the same time may have come one after the other: file systems tell times to two seconds, or better.
 const RESOLUTION: Duration = Duration::from_secs(2);
 /// When a run had changed of which more may come at that same time.

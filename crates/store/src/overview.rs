@@ -23,17 +23,17 @@ pub struct Overview {
     pub sent: u64,
     /// ... and of them those that were lost.
     pub lost: u64,
-    /// Of the stream that lost the largest share: how many it lost, and how many it sent. Of all together, a stream that lost
-    /// everything is a few percent.
+    /// Of the probe and combination of levels that lost the largest share: how many it lost, and how many it sent. Of all together,
+    /// one that lost everything is a few percent.
     pub most_lost: Option<[u64; 2]>,
-    /// The median response of the slowest of its streams, nanoseconds; of the round trip where its findings judge that,
-    /// or no response is known.
+    /// The median response of the slowest trial of a probe, nanoseconds; of the round trip where no response is known, and of frames
+    /// until they arrived.
     pub p50: Option<i64>,
-    /// The p99 of the same stream, where it has packets enough for one.
+    /// The p99 of the same one, where it has packets enough for one.
     pub p99: Option<i64>,
 }
 
-/// A stream's median and p99.
+/// The median and p99 of a trial of a probe.
 type Delays = (Option<f64>, Option<f64>);
 
 impl Overview {
@@ -47,10 +47,9 @@ impl Overview {
             let values = counting.iter().filter_map(|row| row.figure(name));
             values.sum::<f64>() as u64
         };
-        let shows_responses = shows_responses(run.findings());
+        let shows_responses = !run.trials().iter().any(|row| row.method.is_one_way());
         let of = |row: &&TrialRow| delays(row, shows_responses);
         let (p50, p99) = slowest(counting.iter().map(of));
-        let ends = |row: &&TrialRow| Some([row.figure("lost")? as u64, row.figure("sent")? as u64]);
         let whole = |ns: f64| ns.round() as i64;
         let invalid = run.trials().iter().filter(|row| !row.valid);
         let invalid: BTreeSet<u32> = invalid.map(|row| row.trial).collect();
@@ -61,7 +60,7 @@ impl Overview {
             invalid: invalid.len() as u64,
             sent: sum("sent"),
             lost: sum("lost"),
-            most_lost: most_lost(counting.iter().filter_map(ends)),
+            most_lost: most_lost(by_combination(counting.iter().filter_map(|row| ends(row)))),
             p50: p50.map(whole),
             p99: p99.map(whole),
         }
@@ -83,28 +82,42 @@ fn delays(row: &TrialRow, shows_responses: bool) -> Delays {
     }
 }
 
-/// Both quantiles of one stream: the one with the largest p99, or median where it has too few packets for that.
+/// Both quantiles of one of these: the one with the largest p99, or median where it has too few packets for that.
 fn slowest(streams: impl Iterator<Item = Delays>) -> Delays {
     let rank = |(p50, p99): &Delays| p99.or(*p50).unwrap_or(f64::NEG_INFINITY);
     let slowest = streams.max_by(|a, b| rank(a).total_cmp(&rank(b)));
     slowest.unwrap_or_default()
 }
 
-/// The stream that lost the largest share.
+/// A probe and a combination of levels.
+type Combination<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
+/// What this trial is of, how many it lost, and how many it sent.
+fn ends(row: &TrialRow) -> Option<(Combination<'_>, [u64; 2])> {
+    let ends = [row.figure("lost")? as u64, row.figure("sent")? as u64];
+    let levels = row.factors.iter();
+    let levels = levels.map(|(name, level)| (name.as_str(), level.label.as_str()));
+    Some(((&row.probe_name, levels.collect()), ends))
+}
+
+/// Of all trials of each together.
+fn by_combination<'a>(
+    trials: impl Iterator<Item = (Combination<'a>, [u64; 2])>,
+) -> impl Iterator<Item = [u64; 2]> {
+    let mut sums = BTreeMap::<_, [u64; 2]>::new();
+    for (combination, [lost, sent]) in trials {
+        let sum = sums.entry(combination).or_default();
+        sum[0] += lost;
+        sum[1] += sent;
+    }
+    sums.into_values()
+}
+
+/// The one that lost the largest share.
 fn most_lost(streams: impl Iterator<Item = [u64; 2]>) -> Option<[u64; 2]> {
     let share = |[lost, sent]: [u64; 2]| lost as f64 / sent as f64;
     let sent = streams.filter(|[_, sent]| *sent > 0);
     sent.max_by(|a, b| share(*a).total_cmp(&share(*b)))
-}
-
-/// As the page of a run asks: do its findings judge responses, or at least no round trips?
-fn shows_responses(findings: Option<&Value>) -> bool {
-    let judges = |name: &str| {
-        let all = findings.and_then(Value::as_array).into_iter().flatten();
-        let mut checks = all.filter_map(|finding| finding["check"].as_str());
-        checks.any(|check| check.contains(name))
-    };
-    judges("response") || !judges("round_trip")
 }
 
 fn title(run: &Run) -> Option<String> {
@@ -138,9 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_lost_everything_is_not_hidden_by_the_others() {
-        let streams = [[0, 900], [100, 100], [1, 1000], [0, 0]];
-        assert_eq!(most_lost(streams.into_iter()), Some([100, 100]));
+    fn what_lost_everything_is_not_hidden_by_the_others() {
+        let combinations = [[0, 900], [100, 100], [1, 1000], [0, 0]];
+        assert_eq!(most_lost(combinations.into_iter()), Some([100, 100]));
         assert_eq!(most_lost([[0, 0]].into_iter()), None);
+    }
+
+    /// Two trials of one case lose 5 and 1 of 100; the page says 3 %.
+    #[test]
+    fn trials_of_one_combination_are_summed_up() {
+        let trials = [("a", 5), ("b", 4), ("a", 1)];
+        let trials = trials.map(|(case, lost)| (("echo", vec![("case", case)]), [lost, 100]));
+        let sums: Vec<_> = by_combination(trials.into_iter()).collect();
+        assert_eq!(sums, [[6, 200], [4, 100]]);
+        assert_eq!(most_lost(sums.into_iter()), Some([4, 100]));
     }
 }

@@ -43,10 +43,9 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
                 }
             }
             p class="meta" {
-                "Loss: of the stream that lost the largest share. p50 and p99: of the slowest stream, the one with the \
-                 largest p99, or median where too few packets were answered for a p99; of the response, or of the round \
-                 trip where the run's findings judge that. Packets and \
-                 loss: without warm-up; simulations that repeat another one exactly count once."
+                "Loss: of the probe and combination of levels that lost the largest share. p50 and p99: of the response in \
+                 the slowest trial, the one with the largest p99, or median where too few packets were answered for a \
+                 p99. Packets and loss: without warm-up; simulations that repeat another one exactly count once."
             }
             button type="submit" { "Compare two runs" }
         }
