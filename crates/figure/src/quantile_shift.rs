@@ -5,6 +5,7 @@ use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
 use delaylab_view::compare::{Compared, rows};
+use delaylab_view::run::without_numbers;
 use serde_json::{Value, json};
 
 const COLUMNS: [&str; 9] = [
@@ -31,9 +32,10 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     let table = table(comparison);
     let name = comparison.headline.name().replace('_', " ");
     let left_out = left_out(comparison) + &silent(comparison);
+    let unbounded = unbounded(comparison);
     let about = format!(
         "How much longer B's {name} is than A's at each quantile; the band is its 95 % interval, each quantile by \
-         itself, and there is none where too few packets lie beyond the quantile.{left_out}"
+         itself.{unbounded}{left_out}"
     );
     let spec = spec(comparison, &table);
     let shown = !table.rows.is_empty();
@@ -46,6 +48,28 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
 /// How many more pairs there are.
 pub(super) fn left_out(comparison: &Comparison) -> String {
     not_drawn(comparison.pairs.len().saturating_sub(PANELS), "pair")
+}
+
+/// Reasons that are said; of more the table has the others.
+const REASONS: usize = 2;
+
+/// Why some quantiles have no interval, where some have none.
+fn unbounded(comparison: &Comparison) -> String {
+    let pairs = comparison.pairs.iter().take(PANELS);
+    let shifts = pairs.flat_map(|pair| &pair.curve).map(|point| &point.shift);
+    let shifts = shifts.filter(|shift| shift.difference().is_some());
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in shifts.filter_map(|shift| shift.absolute.as_ref().err()) {
+        let is_known = |known: &&str| without_numbers(known) == without_numbers(why);
+        if !reasons.iter().any(is_known) {
+            reasons.push(why);
+        }
+    }
+    reasons.truncate(REASONS);
+    match reasons[..] {
+        [] => String::new(),
+        _ => format!(" Where there is none: {}.", reasons.join("; ")),
+    }
 }
 
 /// The pairs that have no panel, as one of their sides lost everything.
@@ -141,6 +165,27 @@ mod tests {
                 assert!(text.ends_with('s') && text.contains(' '), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn why_there_is_no_band_is_the_reason_of_its_quantiles() {
+        let [(_, mut compared), ..] = samples();
+        let curve = |compared: &mut Compared, found: Result<_, String>| {
+            for point in &mut compared.comparison.pairs[0].curve {
+                point.shift.absolute = found.clone();
+            }
+        };
+        let [first, ..] = &compared.comparison.pairs[0].curve[..] else {
+            panic!("a curve");
+        };
+        let bounds = first.shift.absolute.clone();
+        compared.comparison.pairs.truncate(1);
+        curve(&mut compared, bounds);
+        assert!(!drawing(&compared).unwrap().about.contains("there is none"));
+        curve(&mut compared, Err("the delay changes so slowly".to_owned()));
+        let about = drawing(&compared).unwrap().about;
+        let said = " Where there is none: the delay changes so slowly.";
+        assert!(about.contains(said), "{about}");
     }
 
     #[test]
