@@ -205,7 +205,11 @@ impl<'a> Group<'a> {
         let zeros = zeros.map(|names| format!(" Always 0, and not drawn: {names}."));
         let full = self.counted(is_full);
         let full = full.map(|names| format!(" 99 % and more on average, and not drawn: {names}."));
-        zeros.into_iter().chain(full).collect()
+        let idle = self.counted(is_idle);
+        let idle = idle.map(|names| format!(" Below 1 % on average, and not drawn: {names}."));
+        let short = self.counted(is_short);
+        let short = short.map(|names| format!(" Never more than 1, and not drawn: {names}."));
+        [zeros, full, idle, short].into_iter().flatten().collect()
     }
 
     /// `acr of 3 combinations`, of those that have points; `None` without any.
@@ -246,7 +250,8 @@ fn is_another(trial: &TrialData) -> bool {
 /// Those that have something to draw.
 fn drawn(run: &RunData) -> impl Iterator<Item = &SeriesShown> {
     let series = run.series.iter();
-    series.filter(|shown| !is_zero(shown) && !is_full(shown))
+    let flat = [is_zero, is_full, is_idle, is_short];
+    series.filter(move |shown| !flat.iter().any(|is_flat| is_flat(shown)))
 }
 
 /// A share whose mean is at least this is all of it, from end to end.
@@ -255,6 +260,20 @@ const FULL: f64 = 0.99;
 /// A line that is busy all the time is a block without a course: it needs no axis either.
 fn is_full(shown: &SeriesShown) -> bool {
     shown.unit == Unit::Share && shown.mean >= FULL
+}
+
+/// A line whose mean is below this share of the time is busy for a packet now and then: between them is nothing to see.
+const IDLE: f64 = 0.01;
+
+/// A line of which next to nothing is used is a block from 0 to 100 % that says nothing.
+fn is_idle(shown: &SeriesShown) -> bool {
+    shown.series == "utilisation" && shown.mean < IDLE && !is_zero(shown)
+}
+
+/// Nor does a queue of never more than one.
+fn is_short(shown: &SeriesShown) -> bool {
+    let is_queue = shown.series == "backlog" && matches!(shown.unit, Unit::Cells | Unit::Packets);
+    is_queue && shown.max <= 1.0 && !is_zero(shown)
 }
 
 /// What is 0 all the time needs no axis.
@@ -547,6 +566,29 @@ mod tests {
         );
         run.series[2].mean = 0.9;
         assert_eq!(kinds(&run).len(), 3);
+    }
+
+    #[test]
+    fn a_line_that_is_idle_and_a_queue_of_one_are_no_panels() {
+        let mut run = of_two_units();
+        run.series[1].max = 1.0;
+        for point in &mut run.series[1].stretches {
+            (point.min, point.mean, point.max) = (0.0, 0.1, 1.0);
+        }
+        run.series.push(SeriesShown {
+            series: "utilisation".to_owned(),
+            unit: Unit::Share,
+            mean: 0.006,
+            ..run.series[1].clone()
+        });
+        assert_eq!(kinds(&run).len(), 1);
+        let about = Series.about(&run);
+        for note in [
+            " Never more than 1, and not drawn: backlog of 1 combination.",
+            " Below 1 % on average, and not drawn: utilisation of 1 combination.",
+        ] {
+            assert!(about.contains(note), "{about}");
+        }
     }
 
     #[test]
