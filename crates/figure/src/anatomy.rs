@@ -1,12 +1,13 @@
 //! Where the time goes: what each stage takes of the median, of p99 and of the largest response, as the responses around
-//! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets.
+//! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets. Where one
+//! combination takes far longer than another, all bars are as long as each other: they show shares, as the terminal's do.
 
-use super::{Figure, LETTER, Table, WIDTH, axis, labels, parse, pooled_note, silent_note};
+use super::{Figure, LETTER, Table, WIDTH, axis, drawn_note, labels, parse, silent_note};
 use delaylab_model::units::format_share;
 use delaylab_model::words::each_once;
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
-use delaylab_view::run::RunData;
+use delaylab_view::run::{Panel, RunData};
 use delaylab_view::words::short_name;
 use serde_json::{Value, json};
 
@@ -16,12 +17,14 @@ pub(super) struct Anatomy;
 const DRAWN: [&str; 3] = ["p50", "p99", "max"];
 const QUANTILE: usize = 1;
 const RESPONSE: usize = 6;
+/// A response so many times as long as another at its quantile would leave of that a stroke.
+const FAR: f64 = 20.0;
 /// Pixels beside the bars for the response behind each.
 const BESIDE: usize = 70;
 /// Pixels of a panel's name at most. Without a browser widths are guessed, by half too much.
 const NAMES: usize = 300;
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 11] = [
     "panel",
     "quantile",
     "stage",
@@ -31,6 +34,8 @@ const COLUMNS: [&str; 9] = [
     "response_ns",
     "packets",
     "share_text",
+    "length",
+    "end",
 ];
 
 impl Figure for Anatomy {
@@ -43,25 +48,23 @@ impl Figure for Anatomy {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let pooled = pooled_note(run);
+        let drawn = drawn_note(run);
         let colours = colours_note(run);
         let silent = silent_note(run);
+        let axis = match are_far_apart(run) {
+            true => "Bars are shares, as some responses are far longer than others.",
+            false => "Each quantile has its own axis.",
+        };
         format!(
-            "What each stage takes of the response at each quantile, in the order of the packet's way: the responses around it divide so on average. At the right, that response. Each quantile has its own axis.{colours}{pooled}{silent}"
+            "What each stage takes of the response at each quantile, in the order of the packet's way: the responses around it divide so on average. At the right, that response. {axis}{colours}{drawn}{silent}"
         )
     }
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        for panel in &run.panels {
-            for at in panel
-                .summary
-                .anatomy
-                .iter()
-                .filter(|at| DRAWN.contains(&at.label) && at.response_ns > 0.0)
-            {
-                rows(&mut table, &panel.label, at);
-            }
+        let are_shares = are_far_apart(run);
+        for (panel, at) in bars(run) {
+            rows(&mut table, &panel.label, at, are_shares);
         }
         table
     }
@@ -73,10 +76,17 @@ impl Figure for Anatomy {
         let colours = colours(&stages);
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
-        let responses = table.largest_by(QUANTILE, RESPONSE);
-        axis::unit(&mut spec["spec"]["layer"][0]["encoding"]["x"], responses);
+        let x = &mut spec["spec"]["layer"][0]["encoding"]["x"];
+        match are_far_apart(run) {
+            true => {
+                x["title"] = json!("Share of the response");
+                x["axis"]["format"] = json!("~%");
+                x["scale"]["domain"] = json!([0, 1]);
+            }
+            false => axis::unit(x, table.largest_by(QUANTILE, RESPONSE)),
+        }
         spec["facet"]["row"]["sort"] = json!(DRAWN);
-        let labels = labels(run);
+        let labels = labels(&run.drawn_panels());
         let axis = &mut spec["spec"]["encoding"]["y"];
         axis["sort"] = json!(labels);
         if labels.len() < 2 {
@@ -90,7 +100,27 @@ impl Figure for Anatomy {
     }
 }
 
-fn rows(table: &mut Table, panel: &str, at: &AnatomyAt) {
+/// What is drawn, and in which panel.
+fn bars(run: &RunData) -> Vec<(&Panel, &AnatomyAt)> {
+    let panels = run.drawn_panels().into_iter();
+    let every = panels.flat_map(|panel| panel.summary.anatomy.iter().map(move |at| (panel, at)));
+    let is_drawn = |at: &AnatomyAt| DRAWN.contains(&at.label) && at.response_ns > 0.0;
+    every.filter(|(_, at)| is_drawn(at)).collect()
+}
+
+/// Is one response far longer than another at the same quantile?
+fn are_far_apart(run: &RunData) -> bool {
+    let bars = bars(run);
+    DRAWN.into_iter().any(|quantile| {
+        let at = bars.iter().filter(|(_, at)| at.label == quantile);
+        let responses = at.map(|(_, at)| at.response_ns);
+        let least = responses.clone().fold(f64::INFINITY, f64::min);
+        responses.fold(0.0, f64::max) > FAR * least
+    })
+}
+
+fn rows(table: &mut Table, panel: &str, at: &AnatomyAt, are_shares: bool) {
+    let one = if are_shares { at.response_ns } else { 1.0 };
     for (order, part) in at.parts.iter().enumerate() {
         table.row([
             json!(panel),
@@ -102,14 +132,15 @@ fn rows(table: &mut Table, panel: &str, at: &AnatomyAt) {
             json!(at.response_ns.round()),
             json!(at.records),
             json!(format_share(part.ns / at.response_ns)),
+            json!(part.ns / one),
+            json!(at.response_ns / one),
         ]);
     }
 }
 
-/// The stages of all panels, each once, in the order of the packet's way.
+/// The stages of all bars, each once, in the order of the packet's way.
 fn stages(run: &RunData) -> Vec<StageSet> {
-    let every = run.panels.iter().flat_map(|panel| &panel.summary.anatomy);
-    let parts = every.flat_map(|at| &at.parts);
+    let parts = bars(run).into_iter().flat_map(|(_, at)| &at.parts);
     let mut stages = each_once(parts.map(|part| part.stages));
     stages.sort_by_key(|set| (set.iter().next(), set.len()));
     stages
@@ -129,7 +160,7 @@ fn colours_note(run: &RunData) -> &'static str {
 
 /// The oranges and the blues of [`colour`].
 const HOST: [&str; 4] = ["#7f3b08", "#b35806", "#e08214", "#fdb863"];
-const NETWORK: [&str; 4] = ["#4393c3", "#92c5de", "#2166ac", "#053061"];
+const NETWORK: [&str; 4] = ["#4393c3", "#92c5de", "#2166ac", "#5e6ad2"];
 /// Of several stages, where [`colour`] gives what another bar has.
 const SEVERAL: [&str; 4] = ["#6a3d9a", "#c994c7", "#dd1c77", "#cab2d6"];
 
@@ -169,7 +200,8 @@ fn colour(set: StageSet) -> &'static str {
         (None, true) => match single {
             Some(Stage::ReturnPath) => "#92c5de",
             Some(_) => "#2166ac",
-            None => "#053061",
+            // No darker: it is drawn on black paper, too.
+            None => "#5e6ad2",
         },
         (None, false) => "#9e9e9e",
     }
@@ -177,6 +209,7 @@ fn colour(set: StageSet) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_view::run::samples::runs;
     use std::collections::BTreeMap;
@@ -196,6 +229,39 @@ mod tests {
         let about = Anatomy.about(&run);
         assert!(!about.contains("mean"), "{about}");
         assert!(!Anatomy.spec(&run, &table).to_string().contains("Mean time"));
+    }
+
+    /// The largest response of one combination is a thousand times that of another.
+    #[test]
+    fn the_stages_of_a_fast_combination_are_seen_beside_those_of_a_slow_one() {
+        let mut run = delaylab_view::run::samples::queues();
+        run.panels.truncate(2);
+        assert!(!are_far_apart(&run));
+        for at in &mut run.panels[1].summary.anatomy {
+            at.response_ns *= 1e3;
+            at.parts.iter_mut().for_each(|part| part.ns *= 1e3);
+        }
+        let table = Anatomy.table(&run);
+        let wide = table
+            .rows
+            .iter()
+            .filter(|row| row[5].as_f64() >= Some(0.05));
+        let wide = wide.count();
+        let drawing = crate::Drawing::draw(&Anatomy, &run).unwrap();
+        let svg = crate::svg::draw(&drawing).unwrap();
+        let bars = svg
+            .split("<path ")
+            .filter(|bar| bar.contains("aria-roledescription=\"bar\""));
+        let width = |bar: &str| {
+            let course = bar.split_once(" d=\"M")?.1;
+            let across = course.split_once('h')?.1;
+            across.split(['v', 'V', 'Z']).next()?.parse::<f64>().ok()
+        };
+        let widths: Vec<f64> = bars.filter_map(width).collect();
+        assert_eq!(widths.len(), table.rows.len());
+        let seen = widths.iter().filter(|width| **width > 2.0).count();
+        assert!(seen >= wide, "{seen} of {wide}: {widths:?}");
+        assert!(svg.contains("Share of the response"), "{svg}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Axes of delays: logarithmic where they span much, with few ticks, and their unit once.
+//! Axes of delays: logarithmic where they span much, with few ticks, and their unit once; where no unit fits all of it, each tick
+//! has its own.
 
 use delaylab_model::units::duration_unit;
 use delaylab_model::{MICROSECOND, Nanos};
@@ -19,11 +20,37 @@ pub(super) fn ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
     let finer: [&[Nanos]; 4] = [&[1, 2, 3, 5, 7], &[1, 2, 5], &[1, 3], &[1]];
     let fits = finer.into_iter().map(within);
     let mut ticks = fits.skip_while(|ticks| ticks.len() > TICKS);
-    ticks.next().unwrap_or_else(|| {
+    let ticks = ticks.next().unwrap_or_else(|| {
         let decades = within(&[1]);
         let step = decades.len().div_ceil(TICKS);
         decades.into_iter().step_by(step).collect()
-    })
+    });
+    match ticks.len() {
+        0 | 1 => even_ticks(least, most),
+        _ => ticks,
+    }
+}
+
+/// Round values at equal distances between these.
+fn even_ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
+    let steps = (0..=18).flat_map(|power| [1, 2, 5].map(|by| 10_i64.pow(power).saturating_mul(by)));
+    let within = |step: Nanos| {
+        let first = least.saturating_add(step - 1).div_euclid(step);
+        let last = most.div_euclid(step);
+        (first..=last)
+            .take(TICKS + 1)
+            .map(|at| at * step)
+            .collect::<Vec<_>>()
+    };
+    let mut fits = steps.map(within);
+    fits.find(|ticks| ticks.len() <= TICKS).unwrap_or_default()
+}
+
+/// Ticks of panels of which each has a scale of its own, by their names.
+pub(super) fn ticks_by_panel(ticks: impl Iterator<Item = (String, Vec<Nanos>)>) -> Value {
+    let ticks = ticks.map(|(panel, ticks)| (panel, json!(ticks)));
+    let ticks = Value::Object(ticks.collect());
+    json!({ "expr": format!("{ticks}[parent.panel]") })
 }
 
 /// Ticks at these while all is shown; close up, where `zoom` holds what is shown, where Vega would have them.
@@ -34,12 +61,49 @@ pub(super) fn ticks_of_all(zoom: &str, ticks: &str) -> Value {
 /// Pixels at both ends of an axis: marks there are not cut.
 const ROOM: u32 = 8;
 
+/// From this ratio of its ends on, no unit fits all of a logarithmic axis.
+const UNITS: f64 = 1e3;
+
+/// What a tick with its own unit says: `800 ms`.
+const WITH_UNIT: &str =
+    "datum.value ? replace(format(datum.value / 1e9, '.6~s') + 's', /([^0-9.]+)$/, ' $1') : '0'";
+
 /// Gives an axis of nanoseconds the unit of what it shows, once. Where each panel has a scale of its own, `largest` are
-/// those of all of them: the unit is that of the smallest, as others have a place for more digits.
+/// those of all of them: where their units differ, each tick has its own.
 pub(super) fn unit(axis: &mut Value, largest: impl IntoIterator<Item = Nanos>) {
     let sizes = largest.into_iter().map(Nanos::saturating_abs);
-    let smallest = sizes.filter(|size| *size > 0).min().unwrap_or(1);
-    unit_of(axis, smallest as f64, (1.0, "ns"));
+    let sizes: Vec<f64> = sizes
+        .filter(|size| *size > 0)
+        .map(|size| size as f64)
+        .collect();
+    let smallest = sizes.iter().copied().reduce(f64::min).unwrap_or(1.0);
+    let is_alike = |size: &f64| duration_unit(*size).1 == duration_unit(smallest).1;
+    match sizes.iter().all(is_alike) {
+        true => unit_of(axis, smallest, (1.0, "ns")),
+        false => unit_of_each(axis),
+    }
+}
+
+/// The same of a logarithmic axis between these.
+pub(super) fn unit_between(axis: &mut Value, least: Nanos, most: Nanos) {
+    unit_of_ranges(axis, &[(least, most)]);
+}
+
+/// The same where each of several panels is between others.
+pub(super) fn unit_of_ranges(axis: &mut Value, ranges: &[(Nanos, Nanos)]) {
+    let is_wide = |(least, most): &(Nanos, Nanos)| *most as f64 >= UNITS * *least as f64;
+    match ranges.iter().any(is_wide) {
+        true => unit_of_each(axis),
+        false => unit(axis, ranges.iter().map(|(_, most)| *most)),
+    }
+}
+
+/// Each tick says its unit. Those of a mark are of the data.
+fn unit_of_each(axis: &mut Value) {
+    let title = axis["title"].as_str().unwrap_or_default().to_owned();
+    axis["title"] = json!(format!("{title} (ns)"));
+    axis["axis"]["title"] = json!(title);
+    axis["axis"]["labelExpr"] = json!(WITH_UNIT);
 }
 
 /// The same of an axis of seconds.
@@ -91,8 +155,11 @@ pub(super) fn is_logarithmic(least: Nanos, most: Nanos) -> bool {
 /// Makes `x` an axis of delays between these; `title` gets their unit.
 pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
     x["title"] = json!(title);
-    unit(x, [most]);
     let is_logarithmic = is_logarithmic(least, most);
+    match is_logarithmic {
+        true => unit_between(x, least, most),
+        false => unit(x, [most]),
+    }
     x["scale"] = match is_logarithmic {
         true => {
             json!({ "type": "log", "nice": false, "domain": [least, most], "padding": ROOM })
@@ -131,6 +198,12 @@ mod tests {
                 40_000_000_000,
                 vec![1_000, 100_000, 10_000_000, 1_000_000_000],
             ),
+            (
+                20_180_000,
+                20_720_000,
+                vec![20_200_000, 20_400_000, 20_600_000],
+            ),
+            (7, 7, vec![7]),
         ] {
             assert_eq!(ticks(least, most), expected);
         }
@@ -164,10 +237,23 @@ mod tests {
         assert_eq!(symmetric(30_000, 7_000_000), (10_000, 1_000_000));
     }
 
+    /// A shift of 800 ms is not −800,000 µs, as there is another of 40 µs.
     #[test]
-    fn panels_share_the_unit_of_the_smallest() {
+    fn panels_whose_units_differ_have_them_at_their_ticks() {
         let mut axis = json!({ "title": "Residual", "axis": {} });
-        unit(&mut axis, [-40_000, 7_000_000, 0]);
+        unit(&mut axis, [-40_000, 700_000_000, 0]);
+        assert_eq!(axis["axis"]["title"], "Residual");
+        assert_eq!(axis["title"], "Residual (ns)");
+        assert_eq!(axis["axis"]["labelExpr"], WITH_UNIT);
+        let mut axis = json!({ "axis": {} });
+        of_delays(&mut axis, "Response", 90_000, 1_400_000_000);
+        assert_eq!(axis["axis"]["title"], "Response");
+    }
+
+    #[test]
+    fn panels_share_their_unit() {
+        let mut axis = json!({ "title": "Residual", "axis": {} });
+        unit(&mut axis, [-40_000, 700_000, 0]);
         assert_eq!(axis["axis"]["title"], "Residual (µs)");
         // What is said with each mark is of the data.
         assert_eq!(axis["title"], "Residual (ns)");

@@ -5,8 +5,8 @@ use super::{Drawing, Table, axis, parse};
 use delaylab_explain::compare::{PairFigures, Quantity};
 use delaylab_model::Nanos;
 use delaylab_view::compare::Compared;
-use serde_json::json;
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const COLUMNS: [&str; 4] = ["panel", "which", "value_ns", "at_or_below"];
 const PANEL: usize = 0;
@@ -46,21 +46,10 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     spec["spec"]["height"] = json!(180);
     let name = comparison.headline.name().replace('_', " ");
     let encoding = &mut spec["spec"]["encoding"];
-    let largest = table.largest_by(PANEL, VALUE);
-    let mut values = table.rows.iter().filter_map(|row| row[VALUE].as_i64());
-    let is_logarithmic = values.all(|value| value > 0);
-    encoding["x"]["scale"]["type"] = json!(if is_logarithmic { "log" } else { "symlog" });
-    if !is_logarithmic {
-        let linear = middle(&comparison.pairs).map_or(0, |middle| middle as Nanos);
-        let ends = largest
-            .iter()
-            .map(|largest| axis::symmetric(linear, *largest));
-        let ticks: BTreeSet<_> = ends.clone().flat_map(|(_, far)| [-far, 0, far]).collect();
-        encoding["x"]["scale"]["constant"] = json!(ends.map(|(linear, _)| linear).min());
-        encoding["x"]["axis"]["values"] = json!(ticks);
-    }
+    let ranges = ranges(&table);
+    let axis = Axis::new(ranges.iter().map(|(_, range)| *range));
     encoding["x"]["title"] = json!(name);
-    axis::unit(&mut encoding["x"], largest);
+    axis.encode(&mut encoding["x"], &ranges, middle(&comparison.pairs));
     encoding["color"]["scale"] = json!({ "domain": WHICH, "range": COLOURS });
     encoding["tooltip"] = json!([
         { "field": "panel", "title": "Packets of" },
@@ -68,12 +57,13 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
         { "field": "at_or_below", "title": "Share", "format": ".4~%" },
     ]);
     let left_out = left_out(comparison);
-    let logarithmic = match is_logarithmic {
-        true => "logarithmic axis",
-        false => "axis that is logarithmic but for its middle,",
+    let axis = match axis {
+        Axis::Linear => "up to the largest",
+        Axis::Logarithmic => "on a logarithmic axis up to the largest",
+        Axis::Symmetric => "on an axis that is logarithmic but for its middle, up to the largest",
     };
     let about = format!(
-        "Share of the packets whose {name} was at most so long, in A and in B, on a {logarithmic} up to the largest.{left_out}"
+        "Share of the packets whose {name} was at most so long, in A and in B, {axis}.{left_out}"
     );
     Some(Drawing::new(
         ["both_runs", "Both distributions"],
@@ -81,6 +71,71 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
         &table,
         spec,
     ))
+}
+
+/// The least and the largest value of each panel.
+fn ranges(table: &Table) -> Vec<(String, (Nanos, Nanos))> {
+    let mut ranges = BTreeMap::<String, (Nanos, Nanos)>::new();
+    for row in &table.rows {
+        if let (Some(panel), Some(value)) = (row[PANEL].as_str(), row[VALUE].as_i64()) {
+            let range = ranges.entry(panel.to_owned()).or_insert((value, value));
+            *range = (range.0.min(value), range.1.max(value));
+        }
+    }
+    ranges.into_iter().collect()
+}
+
+/// What the axes of all panels are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Linear,
+    Logarithmic,
+    /// Of values of both signs: logarithmic but for its middle.
+    Symmetric,
+}
+
+impl Axis {
+    /// Of panels between these.
+    fn new(mut ranges: impl Iterator<Item = (Nanos, Nanos)> + Clone) -> Self {
+        match ranges.clone().all(|(least, _)| least > 0) {
+            false => Axis::Symmetric,
+            true if ranges.any(|(least, most)| axis::is_logarithmic(least, most)) => {
+                Axis::Logarithmic
+            }
+            true => Axis::Linear,
+        }
+    }
+
+    /// Makes `x` this axis; each panel has ticks of its own. `middle`: how far the middle of the narrowest line reaches.
+    fn encode(self, x: &mut Value, ranges: &[(String, (Nanos, Nanos))], middle: Option<f64>) {
+        let largest = |(_, (least, most)): &(String, (Nanos, Nanos))| {
+            least.saturating_abs().max(most.saturating_abs())
+        };
+        let ends: Vec<(Nanos, Nanos)> = ranges.iter().map(|(_, range)| *range).collect();
+        match self {
+            Axis::Linear => axis::unit(x, ranges.iter().map(largest)),
+            Axis::Logarithmic => {
+                x["scale"]["type"] = json!("log");
+                let ticks = ranges.iter();
+                let ticks =
+                    ticks.map(|(panel, (least, most))| (panel.clone(), axis::ticks(*least, *most)));
+                x["axis"]["values"] = axis::ticks_by_panel(ticks);
+                axis::unit_of_ranges(x, &ends);
+            }
+            Axis::Symmetric => {
+                x["scale"]["type"] = json!("symlog");
+                let linear = middle.map_or(0, |middle| middle as Nanos);
+                let of = |range| axis::symmetric(linear, largest(range));
+                x["scale"]["constant"] = json!(ranges.iter().map(|range| of(range).0).min());
+                let ticks = ranges.iter().map(|range| {
+                    let far = of(range).1;
+                    (range.0.clone(), vec![-far, 0, far])
+                });
+                x["axis"]["values"] = axis::ticks_by_panel(ticks);
+                axis::unit(x, ranges.iter().map(|range| of(range).1));
+            }
+        }
+    }
 }
 
 /// How far the middle half of the narrowest line reaches.
@@ -120,6 +175,30 @@ mod tests {
         }
     }
 
+    /// One pair between 20.1 and 20.7 ms, another from 20 ms to 4 s: each has few ticks, of its own.
+    #[test]
+    fn each_panel_has_ticks_of_its_own() {
+        let [(_, mut compared), ..] = samples();
+        let pairs = &mut compared.comparison.pairs;
+        pairs.truncate(1);
+        pairs.push(pairs[0].clone());
+        for (pair, most) in pairs.iter_mut().zip([20.7e6, 4e9]) {
+            let case = delaylab_model::plan::Level::named(most.to_string());
+            pair.pair.factors = vec![("case".to_owned(), case)];
+            for point in pair.distributions.iter_mut().flatten() {
+                point.value = 20.1e6 + point.share * (most - 20.1e6);
+            }
+        }
+        let about = drawing(&compared).unwrap();
+        let x = &about.spec["spec"]["encoding"]["x"];
+        let ticks = x["axis"]["values"]["expr"].as_str().unwrap();
+        assert!(ticks.contains("[20200000,20400000,20600000]"), "{ticks}");
+        assert!(ticks.contains("[100000000,1000000000]"), "{ticks}");
+        assert!(about.about.contains("logarithmic"));
+        let svg = Artist::new().unwrap().draw(&about.standalone()).unwrap();
+        assert!(svg.contains(">20.2 ms<") && svg.contains(">1 s<"), "{svg}");
+    }
+
     /// Differences between packets are as often below zero as above.
     #[test]
     fn what_is_not_above_zero_is_drawn_too() {
@@ -135,7 +214,8 @@ mod tests {
         assert_eq!(drawn, points);
         let x = &drawing.spec["spec"]["encoding"]["x"];
         assert_eq!(x["scale"]["type"], "symlog");
-        assert_eq!(x["axis"]["values"], json!([-1_000, 0, 1_000]));
+        let ticks = x["axis"]["values"]["expr"].as_str().unwrap();
+        assert!(ticks.ends_with("[-1000,0,1000]}[parent.panel]"), "{ticks}");
         let svg = Artist::new().unwrap().draw(&drawing.standalone()).unwrap();
         assert!(svg.contains(">−1<") && !svg.contains("NaN"), "{svg}");
     }

@@ -1,12 +1,15 @@
-//! Cumulative distributions by probe (seed 004): of the round trip, of its tail, and of IPDV. A row of
+//! Cumulative distributions by probe (seed 004): of the delay, of its tail, and of IPDV. A row of
 //! panels for each combination of levels, a line for each probe.
 
 use super::axis;
 use super::course::{counted, course};
-use super::{Figure, NO_ANSWER, Table, left_out, line_name, not_drawn, parse, shown_together};
+use super::{
+    Figure, NO_ANSWER, Table, left_out, line_name, not_drawn, parse, sizes_note, steps_note,
+    worst_note,
+};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, compare_combinations};
-use delaylab_view::run::panels::beside_probes;
+use delaylab_view::run::panels::{drawn, varied};
 use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -36,8 +39,8 @@ impl Figure for ByProbe {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let (_, pooled) = beside_probes(&run.groups);
-        let pooled = shown_together(run, &pooled);
+        let counts = [panels(run).len(), every_panel(run).len()];
+        let panels = worst_note(counts, "panels") + &sizes_note(run) + steps_note(run);
         let more = not_drawn(run.probes().len().saturating_sub(PROBES), "probe");
         let silent = left_out(NO_ANSWER, &silent(run));
         let series = run.beside_probes.as_ref();
@@ -45,7 +48,7 @@ impl Figure for ByProbe {
             format!(" The line of {series} is of its values over time, in one trial of each panel.")
         });
         format!(
-            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{pooled}{more}{silent}"
+            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{panels}{more}{silent}"
         )
     }
 
@@ -61,12 +64,11 @@ impl Figure for ByProbe {
                 rows(&mut table, [&panel.label, &name, "delay"], &values, None);
             }
             for probe in probes.iter().take(PROBES) {
-                let groups = || panel.groups.iter().filter(|group| group.probe == *probe);
-                let of =
-                    |delays: fn(&Group) -> &Delays| counted(groups().map(|group| delays(group)));
+                let groups = panel.groups.iter().filter(|group| group.probe == *probe);
+                let delays = groups.clone().filter_map(|group| delays(run, group));
                 for (measure, values) in [
-                    ("delay", of(|group| &group.round_trips)),
-                    ("ipdv", of(|group| &group.ipdv)),
+                    ("delay", counted(delays)),
+                    ("ipdv", counted(groups.map(|group| &group.ipdv))),
                 ] {
                     let packets = values.values().sum();
                     rows(
@@ -91,16 +93,7 @@ impl Figure for ByProbe {
         let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
         let probes: Vec<String> = probes.chain(series).collect();
         let (least, most) = ends(run);
-        let (linear, far) = symmetric(&run.groups);
-        let largest = [most, most, far];
-        for (view, largest) in spec["hconcat"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-            .zip(largest)
-        {
-            axis::unit(&mut view["spec"]["encoding"]["x"], [largest]);
-        }
+        let (linear, far) = symmetric(&panels(run));
         for view in spec["hconcat"].as_array_mut().into_iter().flatten() {
             view["facet"]["sort"] = json!(labels);
             let colours = json!({ "domain": probes, "range": "category" });
@@ -115,15 +108,18 @@ impl Figure for ByProbe {
         }
         for view in 0..2 {
             let view = &mut spec["hconcat"][view];
+            let x = &mut view["spec"]["encoding"]["x"];
             if axis::is_logarithmic(least, most) {
+                axis::unit_between(x, least, most);
                 tick(view, &axis::ticks(least, most));
             } else {
-                let x = &mut view["spec"]["encoding"]["x"];
+                axis::unit(x, [most]);
                 x["scale"] = json!({ "zero": false, "nice": false });
                 x["axis"]["tickCount"] = json!(axis::TICKS);
             }
         }
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
+        axis::unit(ipdv, [far]);
         ipdv["scale"]["constant"] = json!(linear);
         tick(&mut spec["hconcat"][2], &[-far, 0, far]);
         spec
@@ -131,20 +127,41 @@ impl Figure for ByProbe {
 }
 
 /// One combination of the levels that are told apart.
-pub(super) struct ProbePanel<'a> {
-    pub(super) label: String,
-    pub(super) groups: Vec<&'a Group>,
+struct ProbePanel<'a> {
+    label: String,
+    groups: Vec<&'a Group>,
 }
 
-/// Every combination of the levels that are told apart, in order.
-pub(super) fn panels(run: &RunData) -> Vec<ProbePanel<'_>> {
-    let (names, _) = beside_probes(&run.groups);
+/// What is kept of a group's delays; `None`: its size has no panel.
+fn delays<'a>(run: &'a RunData, group: &Group) -> Option<&'a Delays> {
+    let panel = run.panels.get(group.panel?)?;
+    Some(&panel.sketch.of(run.shown_delay()).delays)
+}
+
+/// Every combination of levels that is drawn, in order.
+fn panels(run: &RunData) -> Vec<ProbePanel<'_>> {
+    let every = every_panel(run);
+    let combinations = every.iter().map(|panel| {
+        let factors = panel.groups.first().map(|group| group.factors.clone());
+        let summaries = panel.groups.iter().map(|group| &group.summary);
+        (factors.unwrap_or_default(), summaries.collect())
+    });
+    let shown = drawn(&combinations.collect::<Vec<_>>(), run.shown_delay());
+    let numbered = every.into_iter().enumerate();
+    let shown = numbered.filter(|(place, _)| shown.contains(place));
+    shown.map(|(_, panel)| panel).collect()
+}
+
+/// Every combination of levels that has panels, in order.
+fn every_panel(run: &RunData) -> Vec<ProbePanel<'_>> {
+    let names = varied(run.groups.iter().map(|group| group.factors.as_slice()));
     let key = |group: &Group| -> Vec<Factor> {
         let own = group.factors.iter();
-        let shown = own.filter(|(name, _)| names.contains(name));
+        let shown = own.filter(|(name, _)| names.contains(&name.as_str()));
         shown.cloned().collect()
     };
-    let mut groups: Vec<_> = run.groups.iter().map(|group| (key(group), group)).collect();
+    let groups = run.groups.iter().filter(|group| group.panel.is_some());
+    let mut groups: Vec<_> = groups.map(|group| (key(group), group)).collect();
     groups.sort_by(|(a, _), (b, _)| compare_combinations(a, b, &run.levels));
     let of_one = groups.chunk_by(|(a, _), (b, _)| a == b);
     let shown = |groups: &[(Vec<Factor>, &'_ Group)]| {
@@ -226,11 +243,14 @@ fn keep_places(table: &mut Table, first: usize) {
 /// The probes that have no line in a panel.
 fn silent(run: &RunData) -> Vec<String> {
     let mut silent = Vec::new();
+    let shown = run.shown_delay();
     for panel in panels(run) {
         for probe in run.probes().into_iter().take(PROBES) {
             let groups = panel.groups.iter().filter(|group| group.probe == probe);
-            let mut groups = groups.map(|group| &group.summary.round_trip).peekable();
-            if groups.peek().is_some() && groups.all(Option::is_none) {
+            let mut delays = groups
+                .map(|group| shown.distribution(&group.summary))
+                .peekable();
+            if delays.peek().is_some() && delays.all(|delays| delays.is_none()) {
                 let levels = [panel.label.as_str(), probe].into_iter();
                 let known: Vec<_> = levels.filter(|level| !level.is_empty()).collect();
                 silent.push(known.join(", "));
@@ -255,32 +275,32 @@ fn widths(lines: usize) -> Vec<f64> {
     (0..lines).map(narrower).collect()
 }
 
-/// The least and the largest that is drawn of delays: round trips, and the series beside them.
+/// The least and the largest that is drawn of delays, and of the series beside them.
 fn ends(run: &RunData) -> (Nanos, Nanos) {
-    let round_trips = run
-        .groups
-        .iter()
-        .filter_map(|group| group.summary.round_trip.as_ref())
+    let shown = run.shown_delay();
+    let panels = panels(run);
+    let groups = panels.iter().flat_map(|panel| &panel.groups);
+    let delays = groups
+        .filter_map(|group| shown.distribution(&group.summary))
         .flat_map(|delays| [delays.min, delays.max]);
-    let beside = panels(run)
-        .into_iter()
-        .filter_map(|panel| Some(series_of(run, &panel)?.1))
+    let beside = panels
+        .iter()
+        .filter_map(|panel| Some(series_of(run, panel)?.1))
         .flat_map(|values| values.into_keys());
-    let all: Vec<Nanos> = round_trips.chain(beside).collect();
+    let all: Vec<Nanos> = delays.chain(beside).collect();
     let end = |end: Option<&Nanos>| end.copied().unwrap_or(1);
     (end(all.iter().min()), end(all.iter().max()))
 }
 
 /// Of the axis of IPDV: up to where it is linear, and where it has a tick on either side.
-fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
+fn symmetric(panels: &[ProbePanel<'_>]) -> (Nanos, Nanos) {
+    let groups = panels.iter().flat_map(|panel| &panel.groups);
     let mut largest = 0;
-    for group in groups {
+    for group in groups.clone() {
         let ipdv = &group.ipdv;
         ipdv.for_each(|ipdv, _| largest = largest.max(ipdv.saturating_abs()));
     }
-    let ranges = groups
-        .iter()
-        .filter_map(|group| group.summary.variation.ipdv_iqr_ns);
+    let ranges = groups.filter_map(|group| group.summary.variation.ipdv_iqr_ns);
     axis::symmetric(ranges.min().unwrap_or(0), largest)
 }
 
@@ -340,11 +360,11 @@ mod tests {
                 });
                 rows.collect::<Vec<_>>()
             };
-            let round_trips = of_line("delay");
-            let delays = group.summary.round_trip.as_ref().unwrap();
-            assert_eq!(round_trips[0][3], delays.min);
-            assert_eq!(round_trips[0][4], 0.0);
-            let last = round_trips.last().unwrap();
+            let line = of_line("delay");
+            let delays = group.summary.response.as_ref().unwrap();
+            assert_eq!(line[0][3], delays.min);
+            assert_eq!(line[0][4], 0.0);
+            let last = line.last().unwrap();
             assert_eq!((&last[3], &last[4]), (&json!(delays.max), &json!(1.0)));
             assert_eq!(last[6], delays.count);
             let pairs = group.summary.variation.ipdv_count;
@@ -362,7 +382,7 @@ mod tests {
         for delays in run
             .groups
             .iter_mut()
-            .flat_map(|group| &mut group.summary.round_trip)
+            .flat_map(|group| &mut group.summary.response)
         {
             delays.max = 10 * delays.min;
         }
@@ -374,8 +394,8 @@ mod tests {
             [0, 1, 2].map(|view| scale(&run, view)),
             ["log", "log", "symlog"]
         );
-        let round_trip = run.groups[0].summary.round_trip.as_mut();
-        round_trip.unwrap().min = 0;
+        let response = run.groups[0].summary.response.as_mut();
+        response.unwrap().min = 0;
         assert_eq!(
             [0, 1].map(|view| scale(&run, view)),
             [Value::Null, Value::Null]
@@ -384,12 +404,12 @@ mod tests {
 
     /// Most paths: between powers of ten there may be no tick of a logarithmic axis.
     #[test]
-    fn round_trips_that_lie_close_together_have_an_axis_without_powers() {
+    fn delays_that_lie_close_together_have_an_axis_without_powers() {
         let mut run = classes();
         for delays in run
             .groups
             .iter_mut()
-            .flat_map(|group| &mut group.summary.round_trip)
+            .flat_map(|group| &mut group.summary.response)
         {
             (delays.min, delays.max) = (21_000_000, 29_000_000);
         }
@@ -434,7 +454,7 @@ mod tests {
         let mut run = classes();
         assert!(!ByProbe.about(&run).contains(NO_ANSWER));
         let group = &mut run.groups[1];
-        group.summary.round_trip = None;
+        group.summary.response = None;
         let label = format!("{}, {}", group.level("case"), group.probe);
         let about = ByProbe.about(&run);
         assert!(

@@ -6,7 +6,7 @@
 
 use super::{WIDTH, axis};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
-use delaylab_view::run::{Begin, Panel, RunData};
+use delaylab_view::run::{Begin, CLOCK_MOVED, Panel, RunData};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -79,11 +79,12 @@ struct Piece {
 }
 
 impl TimeAxis {
-    /// Of all panels of a run.
+    /// Of all panels that are drawn of a run.
     pub(super) fn new(run: &RunData) -> Self {
-        let length = run.panels.iter().map(|panel| panel.sketch.length()).max();
+        let panels = run.drawn_panels();
+        let length = panels.iter().map(|panel| panel.sketch.length()).max();
         let length = length.unwrap_or(0);
-        let clocks = run.panels.iter().map(|panel| PanelClock::new(run, panel));
+        let clocks = panels.into_iter().map(|panel| PanelClock::new(run, panel));
         let clocks: Option<Vec<PanelClock>> = clocks.collect();
         let clocks = clocks.filter(|all| {
             let pieces: usize = all.iter().map(|clock| clock.pieces.len()).sum();
@@ -149,10 +150,18 @@ impl TimeAxis {
         begins.iter().skip(1).map(|begin| begin.t).collect()
     }
 
+    /// How the times of the axis differ from the wall clock where that moved by itself; with a space before it.
+    pub(super) fn clock_note(&self, run: &RunData) -> &'static str {
+        match self.clocks.is_some() && run.clock_moved() {
+            true => CLOCK_MOVED,
+            false => "",
+        }
+    }
+
     /// What the lines between trials are, where there are some.
     pub(super) fn breaks_note(&self, run: &RunData) -> &'static str {
         let has_some = |panel: &Panel| !self.breaks(run, panel).is_empty();
-        match run.panels.iter().any(has_some) {
+        match run.drawn_panels().into_iter().any(has_some) {
             true => "; dotted lines: here another trial or another probe begins",
             false => "",
         }
@@ -264,6 +273,9 @@ mod tests {
     use crate::svg::Artist;
     use crate::time_series::TimeSeries;
     use crate::{Drawing, Figure};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::{ClockEvent, Record};
+    use delaylab_view::run::Disturbance;
     use delaylab_view::run::samples::waits;
 
     /// 25 November 2026, 00:00.
@@ -351,6 +363,27 @@ mod tests {
                 assert!(svg.contains(&minute), "{minute}");
             }
             assert!(!svg.contains("NaN") && !svg.contains("undefined"));
+        }
+    }
+
+    /// From then on the times of the trial are behind the wall clock.
+    #[test]
+    fn a_suspended_host_is_said_of_the_times() {
+        let mut run = at(MIDNIGHT);
+        assert!(!TimeSeries.about(&run).contains("suspended"));
+        let of = &run.trials[0].stream;
+        let mut record = Record::due(of.trial, 0, 0, Method::Udp, SECOND);
+        record.clock_event = ClockEvent::Suspend;
+        let panel = run.trials[0].panel.unwrap();
+        run.panels[panel]
+            .sketch
+            .push(&record, Disturbance::default());
+        for figure in [&TimeSeries as &dyn Figure, &Percentiles] {
+            assert!(
+                figure
+                    .about(&run)
+                    .contains("was suspended or its clock was set")
+            );
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Point {
 }
 
 /// All of these together, in order, and how often each occurred.
-pub(super) fn counted<'a>(all: impl Iterator<Item = &'a Delays>) -> BTreeMap<Nanos, u64> {
+pub(super) fn counted<'a>(all: impl IntoIterator<Item = &'a Delays>) -> BTreeMap<Nanos, u64> {
     let mut counts = BTreeMap::new();
     for delays in all {
         delays.for_each(|delay, times| *counts.entry(delay).or_default() += times);

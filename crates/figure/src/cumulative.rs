@@ -2,19 +2,17 @@
 //! the others. The figure that a report begins with.
 
 use super::axis;
-use super::by_probe;
 use super::course::{counted, course};
 use super::{
-    Figure, NO_ANSWER, Table, WIDTH, even_columns, left_out, line_name, not_drawn, order_panels,
-    parse, pooled_note, shown_together,
+    Figure, NO_ANSWER, Table, WIDTH, even_columns, fits, left_out, line_name, not_drawn,
+    order_panels, parse, sizes_note, steps_note, worst_note,
 };
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_model::words::capitalised;
-use delaylab_stats::cumulative::Cumulative as Bounds;
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::run::panels::beside_probes;
-use delaylab_view::run::{Delays, Group, Panel, RunData, ShownDelay};
+use delaylab_view::run::panels::{dimensions, drawn, spread};
+use delaylab_view::run::{DelaySketch, RunData, ShownDelay};
 use serde_json::{Value, json};
 use std::iter::once;
 
@@ -35,6 +33,8 @@ const COLUMNS: [&str; 8] = [
 const LINES: usize = 8;
 /// Panels beside each other at most.
 const PANEL_COLUMNS: usize = 3;
+/// More panels than this are low, or what stands beside them on a page would end far above.
+const MANY: usize = 6;
 /// Pixels that one needs for its axis.
 const MARGIN: usize = 48;
 
@@ -49,14 +49,13 @@ impl Figure for Cumulative {
 
     fn about(&self, run: &RunData) -> String {
         let lines = lines(run);
-        let what = match delay(run) {
+        let what = match run.shown_delay() {
             ShownDelay::Response => {
                 "response (from when a packet was due until its reply was read)"
             }
             ShownDelay::RoundTrip => "round trip",
         };
-        let count =
-            |line: &Line<'_>| -> u64 { counted(line.delays.iter().copied()).values().sum() };
+        let count = |line: &Line<'_>| -> u64 { counted([&line.sketch.delays]).values().sum() };
         let (answered, silent): (Vec<_>, Vec<_>) = lines
             .iter()
             .map(|line| (count(line), line))
@@ -70,7 +69,7 @@ impl Figure for Cumulative {
             }
             (_, most) => most.unwrap_or(0).to_string(),
         };
-        let mut bounds = lines.iter().filter_map(|line| line.cumulative);
+        let mut bounds = lines.iter().map(|line| &line.sketch.cumulative);
         let bands = bounds.any(|bounds| bounds.half_widths(&[0]).is_some());
         let bands = match bands {
             true => {
@@ -80,19 +79,17 @@ impl Figure for Cumulative {
         };
         let more = lines.iter().filter(|line| line.colour >= LINES).count();
         let more = not_drawn(more, "line");
-        let pooled = match by_group(run) {
-            true => shown_together(run, &beside_probes(&run.groups).1),
-            false => pooled_note(run),
-        };
-        let marked = marked(&lines, delay(run));
+        let panels = [&lines, &every_line(run)].map(|lines| distinct(lines, |l| &l.panel).len());
+        let panels = worst_note(panels, "panels") + &sizes_note(run) + steps_note(run);
+        let marked = marked(&lines, run.shown_delay());
         format!(
-            "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{pooled}{more}{silent}"
+            "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{panels}{more}{silent}"
         )
     }
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        let delay = delay(run);
+        let delay = run.shown_delay();
         // Frames that all take the same time are a number, and no line.
         let ends = ends(run);
         if ends.is_none_or(|(least, most)| most - least <= 1) {
@@ -108,18 +105,28 @@ impl Figure for Cumulative {
         let mut spec = parse(include_str!("specs/cumulative.json"));
         let lines = lines(run);
         let panels = distinct(&lines, |l| &l.panel);
-        let groups = spread(distinct(&lines, |l| &l.name));
-        let columns = even_columns(&panels, PANEL_COLUMNS);
+        let groups = coloured_names(&lines);
+        let columns = match panels.len() > MANY {
+            true => (1..=PANEL_COLUMNS)
+                .rfind(|columns| fits(&panels, *columns))
+                .unwrap_or(1),
+            false => even_columns(&panels, PANEL_COLUMNS),
+        };
         spec["columns"] = json!(columns);
         spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
-        spec["spec"]["height"] = json!(if columns == 1 { 260 } else { 200 });
+        let height = match (columns, panels.len()) {
+            (_, panels) if panels > MANY => 110,
+            (1, _) => 260,
+            _ => 200,
+        };
+        spec["spec"]["height"] = json!(height);
         order_panels(&mut spec["facet"], &panels);
         let encoding = &mut spec["spec"]["encoding"];
         encoding["color"]["scale"] = json!({ "domain": groups, "range": "category" });
         if groups.len() < 2 {
             encoding["color"]["legend"] = Value::Null;
         }
-        let title = capitalised(delay(run).name(run.ways()));
+        let title = capitalised(run.shown_delay().name(run.ways()));
         let (least, most) = ends(run).unwrap_or((1, 1));
         let x = &mut encoding["x"];
         axis::of_delays(x, &title, least, most);
@@ -132,18 +139,18 @@ impl Figure for Cumulative {
 
 /// A line of a panel.
 struct Line<'a> {
-    /// Which panel: the levels of the other factors.
+    /// Which panel: the levels of the other factors in words.
     panel: String,
+    /// These levels.
+    others: Vec<Factor>,
     /// Which of the levels that have colours.
     colour: usize,
     /// That level.
     name: String,
-    /// Its delays, in one or more pieces.
-    delays: Vec<&'a Delays>,
-    /// What bounds another run's; not of probes beside each other.
-    cumulative: Option<&'a Bounds>,
-    /// Of all of them, where there is one.
-    summary: Option<&'a Summary>,
+    /// Its delays, and what bounds another run's.
+    sketch: &'a DelaySketch,
+    /// What came of all its packets.
+    summary: &'a Summary,
 }
 
 impl Line<'_> {
@@ -155,27 +162,23 @@ impl Line<'_> {
     }
 }
 
-/// Where panels have all probes together, what each met is of the groups: their round trips.
-fn by_group(run: &RunData) -> bool {
-    run.pooled.iter().any(|name| name == "probe")
-}
-
-/// What is drawn.
-fn delay(run: &RunData) -> ShownDelay {
-    match by_group(run) {
-        true => ShownDelay::RoundTrip,
-        false => run.shown_delay(),
-    }
-}
-
-/// A line for each panel of the run, or for each probe under the levels that are told apart: the levels of one factor
-/// have colours.
+/// A line for each combination of levels, in a panel for all of them that differ in one factor alone: the levels of that one have
+/// colours. Of more panels than anyone reads those with the worst lines.
 fn lines(run: &RunData) -> Vec<Line<'_>> {
-    let mut lines = match by_group(run) {
-        true => lines_of_groups(run),
-        false => lines_of_panels(run),
+    let every = every_line(run);
+    let panels = distinct(&every, |line| &line.panel);
+    let combination = |panel: &String| {
+        let mut lines = every.iter().filter(|line| line.panel == *panel);
+        let summaries = lines.clone().map(|line| line.summary).collect();
+        let others = lines.next().map(|line| line.others.clone());
+        (others.unwrap_or_default(), summaries)
     };
-    let names = spread(distinct(&lines, |line| &line.name));
+    let combinations: Vec<_> = panels.iter().map(combination).collect();
+    let shown = drawn(&combinations, run.shown_delay());
+    let shown: Vec<&String> = shown.into_iter().map(|place| &panels[place]).collect();
+    let mut lines = every;
+    lines.retain(|line| shown.contains(&&line.panel));
+    let names = coloured_names(&lines);
     for line in &mut lines {
         let colour = names.iter().position(|name| *name == line.name);
         line.colour = colour.unwrap_or(LINES);
@@ -183,78 +186,49 @@ fn lines(run: &RunData) -> Vec<Line<'_>> {
     lines
 }
 
-/// At most as many as there are colours; of more, the first, the last and those evenly between: they are in order.
-fn spread(names: Vec<String>) -> Vec<String> {
-    let count = names.len();
-    let is_drawn =
-        |k: usize| count <= LINES || (0..LINES).any(|c| c * (count - 1) / (LINES - 1) == k);
-    let numbered = names.into_iter().enumerate();
-    numbered
-        .filter(|(k, _)| is_drawn(*k))
-        .map(|(_, name)| name)
-        .collect()
+/// The names of lines that have colours: of more than there are colours the first, the last and those evenly between.
+fn coloured_names(lines: &[Line<'_>]) -> Vec<String> {
+    let names = distinct(lines, |line| &line.name);
+    let places = spread(names.len(), LINES);
+    places.map(|place| names[place].clone()).collect()
 }
 
-fn lines_of_panels(run: &RunData) -> Vec<Line<'_>> {
+/// Without colours.
+fn every_line(run: &RunData) -> Vec<Line<'_>> {
     let coloured = coloured(run);
-    let delay = delay(run);
-    let line = |panel: &'_ Panel| {
-        let is_coloured = |factor: &&Factor| Some(&factor.0) == coloured.as_ref();
-        let level = panel.factors.iter().find(is_coloured);
-        let others = panel.factors.iter().filter(|factor| !is_coloured(factor));
-        (
-            levels_in_words(others, None),
-            line_name(level.map_or(&[], std::slice::from_ref)),
-        )
-    };
+    let shown = run.shown_delay();
     let lines = run.panels.iter().map(|of| {
-        let (panel, name) = line(of);
-        let (delays, cumulative) = of.sketch.shown(delay);
+        let is_coloured = |(name, _): &Factor| Some(name) == coloured.as_ref();
+        let factors = of.factors.iter().cloned();
+        let (own, others): (Vec<Factor>, Vec<Factor>) = factors.partition(is_coloured);
         Line {
-            panel,
+            panel: levels_in_words(&others, None),
+            others,
             colour: 0,
-            name,
-            delays: vec![delays],
-            cumulative: Some(cumulative),
-            summary: Some(&of.summary),
+            name: line_name(&own),
+            sketch: of.sketch.of(shown),
+            summary: &of.summary,
         }
     });
     lines.collect()
 }
 
-fn lines_of_groups(run: &RunData) -> Vec<Line<'_>> {
-    let probes = run.probes();
-    let panels = by_probe::panels(run).into_iter();
-    let lines = panels.flat_map(|panel| {
-        let line = move |probe: &&str| line_of_groups(&panel, probe);
-        probes.iter().filter_map(line).collect::<Vec<_>>()
-    });
-    lines.collect()
-}
-
-/// `None` where the panel does not have this probe.
-fn line_of_groups<'a>(panel: &by_probe::ProbePanel<'a>, probe: &str) -> Option<Line<'a>> {
-    let groups = panel.groups.iter().filter(|group| group.probe == probe);
-    let groups: Vec<&'a Group> = groups.copied().collect();
-    Some(Line {
-        panel: panel.label.clone(),
-        colour: 0,
-        name: groups.first()?.probe.clone(),
-        delays: groups.iter().map(|group| &group.round_trips).collect(),
-        cumulative: None,
-        summary: match groups.as_slice() {
-            [only] => Some(&only.summary),
-            _ => None,
-        },
-    })
-}
-
-/// The factor whose levels are compared in each panel: cases, else probes, else the first one.
+/// The factor whose levels are compared in each panel: cases, else probes, else the first one. One that has more levels than
+/// there are colours stands back.
 fn coloured(run: &RunData) -> Option<String> {
-    let factors = &run.panels.first()?.factors;
-    let has = |name: &str| factors.iter().find(|(known, _)| known == name);
-    let chosen = has("case").or_else(|| has("probe")).or(factors.first());
-    chosen.map(|(name, _)| name.clone())
+    let factors = run.panels.iter().flat_map(|panel| panel.factors.clone());
+    let mut levels = dimensions(factors.map(|factor| vec![factor]));
+    // A factor that does not vary here, as in a part of a run.
+    let first = run.panels.first()?.factors.first();
+    let first = first.map(|(name, level)| (name.clone(), vec![level.clone()]));
+    if levels.is_empty() {
+        levels.extend(first);
+    }
+    levels.sort_by_key(|(name, levels)| {
+        let preferred = ["case", "probe"].iter().position(|known| known == name);
+        (levels.len() > LINES, preferred.unwrap_or(usize::MAX))
+    });
+    levels.into_iter().next().map(|(name, _)| name)
 }
 
 fn distinct<'a>(lines: &'a [Line<'_>], of: impl Fn(&'a Line<'_>) -> &'a String) -> Vec<String> {
@@ -269,19 +243,21 @@ fn distinct<'a>(lines: &'a [Line<'_>], of: impl Fn(&'a Line<'_>) -> &'a String) 
 
 /// The least and the largest delay of all lines.
 fn ends(run: &RunData) -> Option<(Nanos, Nanos)> {
-    let delay = delay(run);
-    let summaries = run.panels.iter().map(|panel| &panel.summary);
-    let known = summaries.filter_map(|summary| delay.distribution(summary));
+    let shown = run.shown_delay();
+    let lines = lines(run);
+    let known = lines
+        .iter()
+        .filter_map(|line| shown.distribution(line.summary));
     let least = known.clone().map(|d| d.min).min()?;
     Some((least, known.map(|d| d.max).max()?))
 }
 
 fn rows(table: &mut Table, line: &Line<'_>, delay: ShownDelay) {
-    let values = counted(line.delays.iter().copied());
+    let values = counted([&line.sketch.delays]);
     let packets: u64 = values.values().sum();
     let points = course(&values);
     let at: Vec<Nanos> = points.iter().map(|point| point.value).collect();
-    let halves = line.cumulative.and_then(|bounds| bounds.half_widths(&at));
+    let halves = line.sketch.cumulative.half_widths(&at);
     // Where the line rises from nothing there is no band.
     let half = |k: usize| {
         halves
@@ -307,7 +283,7 @@ fn rows(table: &mut Table, line: &Line<'_>, delay: ShownDelay) {
             json!(packets),
         ]);
     }
-    for (name, share, value) in marks(line.summary.and_then(|all| delay.distribution(all))) {
+    for (name, share, value) in marks(delay.distribution(line.summary)) {
         table.row([
             json!(line.panel),
             json!(line.name),
@@ -339,7 +315,7 @@ fn marks(
 
 /// ` Dots: medians; diamonds: p99.`, as far as there are any.
 fn marked(lines: &[Line<'_>], delay: ShownDelay) -> &'static str {
-    let summaries = lines.iter().filter_map(|line| line.summary);
+    let summaries = lines.iter().map(|line| line.summary);
     let mut drawn = summaries.flat_map(|all| marks(delay.distribution(all)));
     match drawn.clone().any(|(name, ..)| name == "p99") {
         true => " Dots: medians; diamonds: p99.",
@@ -370,41 +346,54 @@ mod tests {
         assert_eq!(panels.len() * first.len(), run.panels.len());
     }
 
+    /// Three classes beside five loads are fifteen lines, in a panel for each class.
     #[test]
-    fn probes_are_never_put_together() {
+    fn nothing_is_put_together() {
         let run = classes();
-        assert!(by_group(&run));
-        let names = distinct(&lines(&run), |line| &line.name);
-        assert_eq!(names, run.probes());
-        let all: u64 = lines(&run)
-            .iter()
-            .map(|line| counted(line.delays.iter().copied()).values().sum::<u64>())
-            .sum();
-        let received = run.groups.iter().map(|group| group.summary.counts.received);
-        assert_eq!(all, received.sum::<u64>());
-    }
-
-    #[test]
-    fn levels_that_lines_of_probes_put_together_are_named() {
-        let mut run = classes();
-        for (group, size) in run.groups.iter_mut().zip(0..) {
-            let level = Level::named(format!("{size}B"));
-            group.factors.push(("size".to_owned(), level));
+        let lines = lines(&run);
+        assert_eq!(lines.len(), run.groups.len());
+        for (line, group) in lines.iter().zip(&run.groups) {
+            assert_eq!(line.summary.counts, group.summary.counts);
         }
-        let (_, pooled) = beside_probes(&run.groups);
-        assert!(!pooled.is_empty());
+        assert_eq!(distinct(&lines, |line| &line.panel).len(), 3);
         let about = Cumulative.about(&run);
-        let named = format!("All levels of {} are shown together", pooled.join(" and "));
-        assert!(about.contains(&named), "{about}");
+        assert!(
+            !about.contains("not drawn") && !about.contains("these are"),
+            "{about}"
+        );
     }
 
+    /// Of forty waits under three conditions: a panel for each wait would be more than anyone reads.
     #[test]
-    fn of_more_levels_than_colours_the_first_the_last_and_some_between_are_drawn() {
-        let names = |count: usize| (0..count).map(|k| k.to_string()).collect::<Vec<_>>();
-        assert_eq!(spread(names(8)), names(8));
-        let drawn = spread(names(22));
-        assert_eq!(drawn, ["0", "3", "6", "9", "12", "15", "18", "21"]);
-        assert_eq!(spread(names(9)).len(), LINES);
+    fn of_many_panels_those_with_the_worst_lines_are_drawn() {
+        let mut run = waits();
+        let first = run.panels[0].clone();
+        run.panels.clear();
+        for wait in 0..40 {
+            for condition in ["quiet", "normal", "stressed"] {
+                let named = |name: &str, level: String| (name.to_owned(), Level::named(level));
+                let mut panel = first.clone();
+                panel.factors = vec![
+                    named("wait", wait.to_string()),
+                    named("condition", condition.to_owned()),
+                    named("more", (wait % 2).to_string()),
+                ];
+                let is_slow = wait == 17 && condition == "normal";
+                panel.summary.response.as_mut().unwrap().p99 *= if is_slow { 9 } else { 1 };
+                run.panels.push(panel);
+            }
+        }
+        let lines = lines(&run);
+        assert_eq!(lines.len(), 12 * 3);
+        let slow = lines
+            .iter()
+            .filter(|line| line.panel.starts_with("wait 17,"));
+        assert_eq!(slow.count(), 3);
+        let about = Cumulative.about(&run);
+        assert!(
+            about.contains("Of 40 panels these are the 12 with"),
+            "{about}"
+        );
     }
 
     #[test]
@@ -433,7 +422,7 @@ mod tests {
             let of_line: Vec<_> = of_line.collect();
             assert_eq!(of_line[0][3], json!(0.0));
             let median = of_line.iter().find(|row| row[6] == "p50").unwrap();
-            let delays = delay(&run).distribution(line.summary.unwrap());
+            let delays = run.shown_delay().distribution(line.summary);
             assert_eq!(median[2], json!(delays.unwrap().p50));
         }
     }

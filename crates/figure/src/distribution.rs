@@ -1,11 +1,11 @@
 //! How often each round trip occurred, in bins shared by all panels. What lies far beyond is in one
 //! bin at the right that says so (seed 002).
 
-use super::{Figure, Table, axis, left_out, parse, pooled_note, side_by_side, silent_note};
+use super::{Figure, Table, axis, drawn_note, left_out, parse, side_by_side, silent_note};
 use delaylab_model::Nanos;
-use delaylab_model::units::{format_duration, format_share};
+use delaylab_model::units::{duration_unit, format_duration, format_share};
 use delaylab_stats::summary::Histogram;
-use delaylab_view::run::{Panel, RunData};
+use delaylab_view::run::{Panel, RunData, ShownDelay};
 use serde_json::{Value, json};
 
 pub(super) struct Distribution;
@@ -42,10 +42,10 @@ impl Figure for Distribution {
     fn about(&self, run: &RunData) -> String {
         let beyond = match Bins::new(run) {
             None => return "Nothing to count.".to_owned(),
-            Some(Bins::Shared(bins)) => format!("from {} on", format_duration(bins.end())),
+            Some(Bins::Shared(bins)) => format!("from {} on", exact(bins.end())),
             Some(Bins::Apart) => "far beyond the median".to_owned(),
         };
-        let pooled = pooled_note(run);
+        let drawn = drawn_note(run);
         let left_out = left_out_note(run);
         let beyond = match has_overflow(&self.table(run)) {
             true => format!(
@@ -53,7 +53,7 @@ impl Figure for Distribution {
             ),
             false => String::new(),
         };
-        format!("Share of the answered packets in each bin.{beyond}{left_out}{pooled}")
+        format!("Share of the answered packets in each bin.{beyond}{left_out}{drawn}")
     }
 
     fn table(&self, run: &RunData) -> Table {
@@ -61,11 +61,12 @@ impl Figure for Distribution {
         let Some(bins) = Bins::new(run) else {
             return table;
         };
+        let shown = run.shown_delay();
         for panel in varied(run) {
-            let Some(mut histogram) = bins.of_panel(panel) else {
+            let Some(mut histogram) = bins.of_panel(panel, shown) else {
                 continue;
             };
-            let delays = &panel.sketch.delays;
+            let delays = &panel.sketch.of(shown).delays;
             delays.for_each(|delay, times| histogram.push_many(delay, times));
             rows(&mut table, panel, &histogram);
         }
@@ -118,21 +119,31 @@ fn has_overflow(table: &Table) -> bool {
     table.rows.iter().any(|row| row[OVERFLOW] == true)
 }
 
+/// With every digit that it has: an edge of a bin has few.
+fn exact(ns: Nanos) -> String {
+    let (scale, unit) = duration_unit(ns as f64);
+    format!("{} {unit}", ns as f64 / scale)
+}
+
 /// What always takes the same, but for how it was rounded, is a number and no histogram.
-fn is_varied(panel: &Panel) -> bool {
-    let delays = panel.summary.round_trip.as_ref();
+fn is_varied(panel: &Panel, shown: ShownDelay) -> bool {
+    let delays = shown.distribution(&panel.summary);
     delays.is_some_and(|delays| delays.max - delays.min > 1)
 }
 
 fn varied(run: &RunData) -> Vec<&Panel> {
-    run.panels.iter().filter(|panel| is_varied(panel)).collect()
+    let shown = run.shown_delay();
+    let drawn = run.drawn_panels().into_iter();
+    drawn.filter(|panel| is_varied(panel, shown)).collect()
 }
 
 /// Which panels are left out, and why.
 fn left_out_note(run: &RunData) -> String {
-    let constant = run.panels.iter().filter(|panel| !is_varied(panel));
-    let same = constant.filter_map(|panel| {
-        let delays = panel.summary.round_trip.as_ref()?;
+    let shown = run.shown_delay();
+    let drawn = run.drawn_panels().into_iter();
+    let same = drawn.filter(|panel| !is_varied(panel, shown));
+    let same = same.filter_map(|panel| {
+        let delays = shown.distribution(&panel.summary)?;
         Some(format!("{} ({})", panel.label, format_duration(delays.min)))
     });
     let same: Vec<_> = same.collect();
@@ -151,7 +162,9 @@ const LEAST_PART: i64 = 8;
 impl Bins {
     /// `None` where nothing was answered.
     fn new(run: &RunData) -> Option<Self> {
-        let ranges: Vec<_> = varied(run).into_iter().filter_map(range).collect();
+        let shown = run.shown_delay();
+        let ranges = varied(run).into_iter();
+        let ranges: Vec<_> = ranges.filter_map(|panel| range(panel, shown)).collect();
         // What is always the same, but for how it was rounded, is a number.
         if ranges.iter().all(|(low, high)| high - low <= 1) {
             return None;
@@ -171,28 +184,30 @@ impl Bins {
     }
 
     /// Empty ones for this panel.
-    fn of_panel(&self, panel: &Panel) -> Option<Histogram> {
+    fn of_panel(&self, panel: &Panel, shown: ShownDelay) -> Option<Histogram> {
         match self {
             Bins::Shared(bins) => Some(bins.clone()),
-            Bins::Apart => range(panel).map(|(low, high)| Histogram::fitting(low, high)),
+            Bins::Apart => range(panel, shown).map(|(low, high)| Histogram::fitting(low, high)),
         }
     }
 }
 
 /// Where the bins of each panel end.
 fn ends(run: &RunData) -> Vec<Nanos> {
-    let panels = varied(run).into_iter();
+    let shown = run.shown_delay();
+    let ranges = varied(run).into_iter();
+    let ranges = ranges.filter_map(|panel| range(panel, shown));
     match Bins::new(run) {
         None => Vec::new(),
         Some(Bins::Shared(bins)) => vec![bins.end()],
-        Some(Bins::Apart) => panels.filter_map(range).map(|(_, high)| high).collect(),
+        Some(Bins::Apart) => ranges.map(|(_, high)| high).collect(),
     }
 }
 
-/// From the least round trip of a panel to where its excursions begin.
-fn range(panel: &Panel) -> Option<(Nanos, Nanos)> {
-    let delays = panel.summary.round_trip.as_ref()?;
-    Some((delays.min, panel.bound()?.min(delays.max)))
+/// From the least delay of a panel to where its excursions begin.
+fn range(panel: &Panel, shown: ShownDelay) -> Option<(Nanos, Nanos)> {
+    let delays = shown.distribution(&panel.summary)?;
+    Some((delays.min, panel.bound(shown)?.min(delays.max)))
 }
 
 /// Where the overflow bin is drawn: a gap beyond the others.
@@ -256,18 +271,42 @@ mod tests {
                 .iter()
                 .filter(|row| row[0] == panel.label.as_str());
             let packets: u64 = rows.clone().map(|row| row[3].as_u64().unwrap()).sum();
-            assert_eq!(packets, panel.summary.round_trip.as_ref().unwrap().count);
+            assert_eq!(packets, panel.summary.response.as_ref().unwrap().count);
             let overflow: Vec<_> = rows.filter(|row| row[5] == true).collect();
-            let bins = Bins::new(&run).unwrap().of_panel(panel).unwrap();
-            let beyond = panel.sketch.delays.count_beyond(bins.end() - 1);
+            let bins = Bins::new(&run)
+                .unwrap()
+                .of_panel(panel, ShownDelay::Response)
+                .unwrap();
+            let beyond = panel
+                .sketch
+                .of(ShownDelay::Response)
+                .delays
+                .count_beyond(bins.end() - 1);
             assert_eq!(
                 overflow.first().map_or(0, |row| row[3].as_u64().unwrap()),
                 beyond
             );
             if let Some(row) = overflow.first() {
-                assert_eq!(row[6], panel.summary.round_trip.as_ref().unwrap().max);
+                assert_eq!(row[6], panel.summary.response.as_ref().unwrap().max);
             }
         }
+    }
+
+    /// Bins of 50 µs from 86.15 ms on do not begin at 86.1 ms.
+    #[test]
+    fn the_bound_in_the_caption_is_an_edge_of_a_bin() {
+        let mut run = waits();
+        run.panels.truncate(1);
+        let Some(Bins::Shared(bins)) = Bins::new(&run) else {
+            panic!("one panel");
+        };
+        let about = Distribution.about(&run);
+        let bound = about.split_once(" from ").unwrap().1;
+        let bound = bound.split_once(" on,").unwrap().0.replace(' ', "");
+        let bound = delaylab_model::units::parse_duration(&bound).unwrap();
+        assert_eq!(bound, bins.end());
+        assert_eq!(exact(86_150_000), "86.15 ms");
+        assert_eq!(exact(400), "400 ns");
     }
 
     #[test]
@@ -276,7 +315,7 @@ mod tests {
         assert!(Distribution.about(&run).contains("set apart"));
         for panel in &mut run.panels {
             // Excursions begin beyond the largest.
-            let delays = panel.summary.round_trip.as_mut().unwrap();
+            let delays = panel.summary.response.as_mut().unwrap();
             delays.p50 = delays.max;
         }
         assert!(!has_overflow(&Distribution.table(&run)));
@@ -286,8 +325,8 @@ mod tests {
     #[test]
     fn panels_that_are_left_out_are_named() {
         let mut run = waits();
-        run.panels[0].summary.round_trip = None;
-        let same = run.panels[1].summary.round_trip.as_mut().unwrap();
+        run.panels[0].summary.response = None;
+        let same = run.panels[1].summary.response.as_mut().unwrap();
         (same.min, same.max) = (7_000, 7_000);
         let about = Distribution.about(&run);
         for (why, label) in [
@@ -310,7 +349,7 @@ mod tests {
         let first = run.panels[0].clone();
         run.panels = vec![first.clone(), first];
         assert!(matches!(Bins::new(&run), Some(Bins::Shared(_))));
-        let far = run.panels[0].summary.round_trip.as_mut().unwrap();
+        let far = run.panels[0].summary.response.as_mut().unwrap();
         for value in [&mut far.min, &mut far.p50, &mut far.max] {
             *value += 5_000_000;
         }
@@ -331,7 +370,12 @@ mod tests {
         assert!(from.len() > 1, "{from:?}");
         for (label, from) in from {
             let panel = run.panels.iter().find(|panel| panel.label == *label);
-            assert_eq!(*from, bins.of_panel(panel.unwrap()).unwrap().end());
+            assert_eq!(
+                *from,
+                bins.of_panel(panel.unwrap(), ShownDelay::Response)
+                    .unwrap()
+                    .end()
+            );
         }
         let label = &spec["spec"]["encoding"]["x"]["axis"]["labelExpr"];
         let label = label.as_str().unwrap();

@@ -162,9 +162,9 @@ impl Drawing {
         mut spec: Value,
         run: &RunData,
     ) -> Self {
-        let ways = run.ways();
-        let (title, about) = (ways.words(title), ways.words(&about) + ways.note());
-        ways.titles(&mut spec);
+        let (title, about) = (run.delay_words(title), run.delay_words(&about));
+        let about = about + run.ways().note();
+        run.delay_titles(&mut spec);
         let drawing = Self::new([name, &title], about, table, spec);
         let drawing = drawing.of_run(&run.head);
         Self {
@@ -272,7 +272,7 @@ const MOST_COLUMNS: usize = 4;
 /// Sets these panels of a faceted specification beside each other: their order, and their width, where
 /// each needs `margin` for its axis.
 fn side_by_side(spec: &mut Value, panels: &[&Panel], most_columns: usize, margin: usize) {
-    let labels: Vec<_> = panels.iter().map(|panel| panel.label.clone()).collect();
+    let labels = labels(panels);
     let grid = columns(panels).filter(|columns| fits(&labels, *columns));
     let columns = grid.unwrap_or_else(|| even_columns(&labels, most_columns));
     spec["columns"] = json!(columns);
@@ -328,8 +328,8 @@ fn line_name(levels: &[Factor]) -> String {
     }
 }
 
-fn labels(run: &RunData) -> Vec<String> {
-    let labels = run.panels.iter().map(|panel| panel.label.clone());
+fn labels(panels: &[&Panel]) -> Vec<String> {
+    let labels = panels.iter().map(|panel| panel.label.clone());
     labels.collect()
 }
 
@@ -357,37 +357,51 @@ fn left_out(why: &str, names: &[String]) -> String {
 
 /// Which panels have no delay to draw, in a sentence.
 fn silent_note(run: &RunData) -> String {
-    let silent = run.panels.iter();
-    let silent = silent.filter(|panel| panel.summary.round_trip.is_none());
-    let silent: Vec<_> = silent.map(|panel| panel.label.clone()).collect();
-    left_out(NO_ANSWER, &silent)
+    let shown = run.shown_delay();
+    let silent = run.drawn_panels().into_iter();
+    let silent = silent.filter(|panel| shown.distribution(&panel.summary).is_none());
+    left_out(NO_ANSWER, &labels(&silent.collect::<Vec<_>>()))
 }
 
 /// Why nothing is drawn of what was lost.
 const NO_ANSWER: &str = "nothing was answered";
 
-/// What the panels do not tell apart, in a sentence.
-fn pooled_note(run: &RunData) -> String {
-    shown_together(run, &run.pooled)
+/// Which panels are drawn, where these are not all, and what each of them holds, in sentences with a space before each.
+fn drawn_note(run: &RunData) -> String {
+    let counts = [run.drawn_panels().len(), run.panels.len()];
+    worst_note(counts, "combinations of levels") + &sizes_note(run) + steps_note(run)
 }
 
-/// ` All levels of size are shown together.`, where some are; of a search its steps are, always.
-fn shown_together(run: &RunData, factors: &[String]) -> String {
-    let levels = (!factors.is_empty()).then(|| format!("levels of {}", factors.join(" and ")));
-    let is_search = run
-        .trials
-        .iter()
-        .any(|trial| !trial.stream.steps.is_empty());
-    let steps = is_search.then(|| "steps of the search".to_owned());
-    let together: Vec<_> = levels.into_iter().chain(steps).collect();
-    match together[..] {
-        [] => String::new(),
-        _ => format!(" All {} are shown together.", together.join(" and all ")),
+/// Which of so many are drawn, where these are not all.
+fn worst_note([drawn, all]: [usize; 2], what: &str) -> String {
+    match drawn < all {
+        true => format!(
+            " Of {all} {what} these are the {drawn} with the most loss and the largest p99; the table of trials has the others."
+        ),
+        false => String::new(),
+    }
+}
+
+/// Which sizes are drawn, where these are not all.
+fn sizes_note(run: &RunData) -> String {
+    let some = run.sizes_drawn();
+    some.map_or_else(String::new, |(all, drawn)| {
+        format!(" Of {all} sizes these are drawn: {}.", drawn.join(", "))
+    })
+}
+
+/// The trials of a panel may be steps of a search.
+fn steps_note(run: &RunData) -> &'static str {
+    let mut trials = run.trials.iter();
+    match trials.any(|trial| !trial.stream.steps.is_empty()) {
+        true => " All steps of the search are shown together.",
+        false => "",
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_model::experiment::Draw;
     use delaylab_view::run::samples::runs;
@@ -404,7 +418,7 @@ mod tests {
     #[test]
     fn what_nothing_was_answered_of_is_named() {
         let mut run = delaylab_view::run::samples::sizes();
-        run.panels[1].summary.round_trip = None;
+        run.panels[1].summary.response = None;
         run.panels[1].summary.anatomy.clear();
         run.panels[1].sketch = Default::default();
         let label = run.panels[1].label.clone();
@@ -412,9 +426,10 @@ mod tests {
             let figures = all();
             let figure = figures.iter().find(|figure| figure.name() == name);
             let about = figure.map_or_else(String::new, |figure| figure.about(&run));
-            let said = format!("as nothing was answered: {label}");
+            let (_, silent) = about.split_once("as nothing was answered: ").unwrap();
+            let mut levels = label.split(", ");
             assert!(
-                about.contains(&said) && !about.contains(" 0 to "),
+                levels.all(|level| silent.contains(level)) && !about.contains(" 0 to "),
                 "{name}: {about}"
             );
         }
@@ -555,7 +570,7 @@ mod tests {
         }
         let about = cumulative::Cumulative.about(&run);
         assert!(
-            about.contains("all steps of the search are shown together"),
+            about.contains("All steps of the search are shown together"),
             "{about}"
         );
     }

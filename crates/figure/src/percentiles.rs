@@ -3,7 +3,7 @@
 
 use super::axis;
 use super::clock::{TimeAxis, seconds};
-use super::{Figure, Table, labels, order_panels, parse, pooled_note};
+use super::{Figure, Table, drawn_note, labels, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::units::format_share;
 use delaylab_view::run::{Panel, Quantiles, RunData};
@@ -52,23 +52,24 @@ impl Figure for Percentiles {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let pooled = pooled_note(run);
-        let breaks = TimeAxis::new(run).breaks_note(run);
+        let drawn = drawn_note(run);
+        let time = TimeAxis::new(run);
+        let (breaks, clock) = (time.breaks_note(run), time.clock_note(run));
         format!(
-            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95, where at least {PACKETS} were answered. Marks below: stretches in which packets were not answered, the stronger the more.{pooled}"
+            "The trials of each panel end to end{breaks}.{clock} Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95, where at least {PACKETS} were answered. Marks below: stretches in which packets were not answered, the stronger the more.{drawn}"
         )
     }
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
         let time = TimeAxis::new(run);
-        let of_panels = run.panels.iter().map(|panel| stretches(run, panel));
-        let of_panels: Vec<_> = of_panels.collect();
+        let panels = run.drawn_panels();
+        let of_panels = stretches(run, &panels);
         if !of_panels.iter().any(|stretches| is_course(stretches)) {
             return table;
         }
         // Beside a course a panel that lost everything, or is short, is no less to be seen.
-        for (panel, stretches) in run.panels.iter().zip(&of_panels) {
+        for (panel, stretches) in panels.into_iter().zip(&of_panels) {
             for one in stretches {
                 row(&mut table, panel, one);
             }
@@ -83,8 +84,9 @@ impl Figure for Percentiles {
 
     fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/percentiles.json"));
-        order_panels(&mut spec["facet"], &labels(run));
-        let height = HEIGHTS[usize::from(run.panels.len() < 3)];
+        let panels = run.drawn_panels();
+        order_panels(&mut spec["facet"], &labels(&panels));
+        let height = HEIGHTS[usize::from(panels.len() < 3)];
         spec["spec"]["height"] = json!(height);
         // An expression would know the height of the whole drawing alone, and not that of a panel.
         let marks = &mut spec["spec"]["layer"][0]["encoding"];
@@ -93,7 +95,7 @@ impl Figure for Percentiles {
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", "datum.panel", true));
         time.encode(&mut spec, "zoom_from_s");
-        let all = run.panels.iter().flat_map(|panel| stretches(run, panel));
+        let all = stretches(run, &panels).into_iter().flatten();
         let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
         let least = delays.iter().map(|one| one[0]).min().unwrap_or(1);
         let most = delays.iter().map(|one| one[4]).max().unwrap_or(1);
@@ -107,9 +109,12 @@ impl Figure for Percentiles {
     }
 }
 
-fn stretches(run: &RunData, panel: &Panel) -> Vec<Quantiles> {
-    let most = (STRETCHES / run.panels.len().max(1)).min(MOST);
-    panel.sketch.over_time.quantiles(most, PACKETS)
+/// Of each of these panels.
+fn stretches(run: &RunData, panels: &[&Panel]) -> Vec<Vec<Quantiles>> {
+    let most = (STRETCHES / panels.len().max(1)).min(MOST);
+    let shown = run.shown_delay();
+    let over_time = panels.iter().map(|panel| &panel.sketch.of(shown).over_time);
+    over_time.map(|it| it.quantiles(most, PACKETS)).collect()
 }
 
 fn is_course(stretches: &[Quantiles]) -> bool {
@@ -293,7 +298,7 @@ mod tests {
                 let delays: Vec<i64> = row[3..8].iter().filter_map(Value::as_i64).collect();
                 assert!(delays.is_sorted(), "{name}: {row:?}");
             }
-            for panel in &run.panels {
+            for panel in run.drawn_panels() {
                 let rows = table.rows.iter();
                 let rows = rows.filter(|row| row[0] == panel.label && row[11].is_null());
                 let packets: u64 = rows.map(|row| row[9].as_u64().unwrap()).sum();

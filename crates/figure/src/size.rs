@@ -1,19 +1,20 @@
-//! Round trip against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
+//! Delay against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
 //! the mean of each trial, the mean and the least of all repeats; or those of the least, the mean and the largest that
 //! are asked for.
 //!
 //! A line for each combination of the other factors; where those are many, a line for each level of one
-//! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
+//! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003), of many panels in the worst.
 
 use super::axis;
 use super::series::unit as unit_name;
-use super::{Figure, NO_ANSWER, Table, WIDTH, left_out, line_name, parse, shown_together};
+use super::{Figure, NO_ANSWER, Table, WIDTH, left_out, line_name, parse, steps_note, worst_note};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
 use delaylab_model::words::each_once;
-use delaylab_view::run::panels::{RUN, all_factors, dimensions, size_factor};
-use delaylab_view::run::{RunData, RunStream, TrialData};
+use delaylab_stats::summary::Distribution;
+use delaylab_view::run::panels::{all_factors, dimensions, drawn, size_factor};
+use delaylab_view::run::{RunData, RunStream, ShownDelay, TrialData};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -39,8 +40,6 @@ const DASHES: [&[u8]; 3] = [&[1, 0], &[5, 3], &[2, 2]];
 const LINES: usize = 6;
 /// Letters of names that fit beside each other in four columns.
 const LEGEND: usize = 60;
-/// Panels at most: more factors are put together.
-const PANELS: usize = 12;
 
 impl Figure for Size {
     fn name(&self) -> &'static str {
@@ -56,18 +55,19 @@ impl Figure for Size {
         let silent = layout
             .as_ref()
             .map_or_else(Vec::new, |layout| layout.silent(run));
-        let pooled = layout.map_or_else(Vec::new, |layout| layout.pooled);
-        let pooled = shown_together(run, &pooled) + &left_out(NO_ANSWER, &silent);
+        let counts = layout.map_or([0; 2], |layout| [layout.panels.len(), layout.all_panels]);
+        let panels = worst_note(counts, "panels") + steps_note(run);
+        let panels = panels + &left_out(NO_ANSWER, &silent);
         let against = run.against.as_deref().unwrap_or("size");
         match lines(run)[..] {
             [Mean, Min] => format!(
-                "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {against}.{pooled}"
+                "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {against}.{panels}"
             ),
             ref others => {
                 let names: Vec<_> = others.iter().map(|line| line.name()).collect();
                 let first = names.first().copied().unwrap_or_default();
                 format!(
-                    "Points are the {first} round trip of single trials; lines are the {} of all trials of a {against}.{pooled}",
+                    "Points are the {first} round trip of single trials; lines are the {} of all trials of a {against}.{panels}",
                     names.join(" and the ")
                 )
             }
@@ -80,15 +80,19 @@ impl Figure for Size {
             return table;
         };
         let lines = lines(run);
+        let shown = run.shown_delay();
         for trial in &run.trials {
-            let Some(size) = value(&trial.stream, &layout.axis) else {
+            let size = value(&trial.stream, &layout.axis);
+            let Some((size, (panel, line))) = size.zip(layout.place(&trial.stream)) else {
                 continue;
             };
-            let (panel, line) = layout.place(&trial.stream);
-            let Some((statistic, value)) = lines.first().zip(of_trial(trial, &lines)) else {
+            let Some(delays) = shown.distribution(&trial.summary) else {
                 continue;
             };
-            let packets = trial.summary.round_trip.as_ref().map(|d| d.count);
+            let Some((statistic, value)) = lines.first().zip(of_trial(delays, &lines)) else {
+                continue;
+            };
+            let packets = delays.count;
             let [panel, line] = layout.names(panel, line);
             let statistic = json!(format!("{} of a trial", statistic.name()));
             table.row([panel, line, json!(size), statistic, value, json!(packets)]);
@@ -168,9 +172,8 @@ fn lines(run: &RunData) -> Vec<DelayStatistic> {
     each_once(run.statistics.iter().copied())
 }
 
-/// The trial's number of the first of these, in whole nanoseconds; `None` where nothing was answered.
-fn of_trial(trial: &TrialData, lines: &[DelayStatistic]) -> Option<Value> {
-    let delays = trial.summary.round_trip.as_ref()?;
+/// A trial's number of the first of these, in whole nanoseconds.
+fn of_trial(delays: &Distribution, lines: &[DelayStatistic]) -> Option<Value> {
     Some(match lines.first()? {
         Min => json!(delays.min),
         Mean => json!(delays.mean.round()),
@@ -240,10 +243,11 @@ struct Layout {
     axis: String,
     line_factors: Vec<String>,
     panel_factors: Vec<String>,
-    pooled: Vec<String>,
     /// In order of their levels.
     lines: Vec<Vec<Factor>>,
     panels: Vec<Vec<Factor>>,
+    /// How many there would be, where these are too many.
+    all_panels: usize,
 }
 
 impl Layout {
@@ -262,14 +266,31 @@ impl Layout {
             axis,
             line_factors: Vec::new(),
             panel_factors: Vec::new(),
-            pooled: Vec::new(),
             lines: Vec::new(),
             panels: Vec::new(),
+            all_panels: 0,
         };
         layout.share_out(others);
         layout.lines = distinct(run, &layout.line_factors);
-        layout.panels = distinct(run, &layout.panel_factors);
+        let panels = distinct(run, &layout.panel_factors);
+        layout.all_panels = panels.len();
+        layout.panels = layout.drawn(panels, run);
         Some(layout)
+    }
+
+    /// Of these panels those that are drawn.
+    fn drawn(&self, panels: Vec<Vec<Factor>>, run: &RunData) -> Vec<Vec<Factor>> {
+        let combination = |panel: &Vec<Factor>| {
+            let is_of = |trial: &&TrialData| of_names(&trial.stream, &self.panel_factors) == *panel;
+            let trials = run.trials.iter().filter(is_of);
+            (panel.clone(), trials.map(|trial| &trial.summary).collect())
+        };
+        let combinations: Vec<_> = panels.iter().map(combination).collect();
+        let places = drawn(&combinations, run.shown_delay());
+        places
+            .into_iter()
+            .map(|place| panels[place].clone())
+            .collect()
     }
 
     /// Which of these factors, with so many levels each, makes lines, and which panels.
@@ -283,33 +304,28 @@ impl Layout {
         let lines = (0..others.len()).max_by_key(|&at| rank(&others[at]));
         self.line_factors
             .extend(lines.map(|at| others.remove(at).0));
-        while others.iter().map(|(_, levels)| levels).product::<usize>() > PANELS {
-            let rank = |(name, levels): &(String, usize)| (name != RUN, *levels);
-            let most = (0..others.len()).max_by_key(|&at| rank(&others[at]));
-            self.pooled.extend(most.map(|at| others.remove(at).0));
-        }
         self.panel_factors = others.into_iter().map(|(name, _)| name).collect();
     }
 
-    fn place(&self, stream: &RunStream) -> (usize, usize) {
+    /// Its panel and its line; `None`: that panel is not drawn.
+    fn place(&self, stream: &RunStream) -> Option<(usize, usize)> {
         let at = |all: &[Vec<Factor>], names: &[String]| {
             let own = of_names(stream, names);
-            all.iter().position(|factors| *factors == own).unwrap_or(0)
+            all.iter().position(|factors| *factors == own)
         };
-        (
-            at(&self.panels, &self.panel_factors),
-            at(&self.lines, &self.line_factors),
-        )
+        let panel = at(&self.panels, &self.panel_factors)?;
+        Some((panel, at(&self.lines, &self.line_factors)?))
     }
 
     /// All trials by panel, line and place on the axis, in order.
     fn pools(&self, run: &RunData) -> Vec<((usize, usize, f64), Pool)> {
         let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
+        let shown = run.shown_delay();
         for trial in &run.trials {
-            if let Some(size) = value(&trial.stream, &self.axis) {
-                let (panel, line) = self.place(&trial.stream);
+            let size = value(&trial.stream, &self.axis);
+            if let Some((size, (panel, line))) = size.zip(self.place(&trial.stream)) {
                 let pool = pools.entry((panel, line, size.to_bits())).or_default();
-                pool.add(trial, &self.axis);
+                pool.add(trial, shown, &self.axis);
             }
         }
         let number = |((panel, line, size), pool)| ((panel, line, f64::from_bits(size)), pool);
@@ -393,10 +409,10 @@ struct Pool {
 
 impl Pool {
     /// Takes a trial in, with the level of this factor; of one of which nothing was answered that is all.
-    fn add(&mut self, trial: &TrialData, axis: &str) {
+    fn add(&mut self, trial: &TrialData, shown: ShownDelay, axis: &str) {
         let level = trial.stream.levels().find(|(name, _)| name == axis);
         self.level = level.map_or_else(String::new, |(_, level)| level.label.clone());
-        let Some(delays) = trial.summary.round_trip.as_ref() else {
+        let Some(delays) = shown.distribution(&trial.summary) else {
             return;
         };
         self.packets += delays.count;
@@ -439,7 +455,7 @@ mod tests {
         let mut run = sizes();
         let lose = |run: &mut RunData, what: &dyn Fn(&RunStream) -> bool| {
             for trial in run.trials.iter_mut().filter(|trial| what(&trial.stream)) {
-                trial.summary.round_trip = None;
+                trial.summary.response = None;
             }
         };
         assert!(!Size.about(&run).contains(NO_ANSWER));
@@ -512,7 +528,7 @@ mod tests {
             } else {
                 1
             };
-            let delays = trial.summary.round_trip.as_mut().unwrap();
+            let delays = trial.summary.response.as_mut().unwrap();
             delays.mean *= times as f64;
             delays.max *= 3 * times;
         }
@@ -540,14 +556,6 @@ mod tests {
         layout.share_out(vec![("streams".into(), 4), ("case".into(), 3)]);
         assert_eq!(layout.line_factors, ["case"]);
         assert_eq!(layout.panel_factors, ["streams"]);
-        let mut layout = Layout::new(&run).unwrap();
-        let two = ["a", "b", "c", RUN].map(|name| (name.to_owned(), 2));
-        layout.share_out([vec![("case".to_owned(), 3)], two.to_vec()].concat());
-        assert!(
-            layout.panel_factors.contains(&RUN.to_owned()),
-            "{:?}",
-            layout.pooled
-        );
         for (trial, at) in run.trials.iter_mut().zip(0..) {
             let named = |name: &str, of: usize| {
                 let level = delaylab_model::plan::Level::named((at / 3 % of).to_string());
@@ -559,5 +567,14 @@ mod tests {
             Size.spec(&run, &Size.table(&run))["facet"]["field"],
             "panel"
         );
+        // Nothing is put together: of more panels the worst are drawn.
+        for (trial, at) in run.trials.iter_mut().zip(0..) {
+            let level = delaylab_model::plan::Level::named((at % 7).to_string());
+            trial.stream.factors.push(("c".to_owned(), level));
+        }
+        let layout = Layout::new(&run).unwrap();
+        assert!(layout.panels.len() == 12 && layout.all_panels > 12);
+        let about = Size.about(&run);
+        assert!(about.contains("panels these are the 12 with"), "{about}");
     }
 }

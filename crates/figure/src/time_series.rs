@@ -1,10 +1,10 @@
-//! Round trips over time, the trials of a panel end to end: from the smallest to the largest in each
+//! Delays over time, the trials of a panel end to end: from the smallest to the largest in each
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
 use super::clock::{TimeAxis, seconds};
-use super::{Figure, Table, axis, labels, order_panels, parse, pooled_note};
+use super::{Figure, Table, axis, drawn_note, labels, order_panels, parse};
 use delaylab_model::Nanos;
-use delaylab_view::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData};
+use delaylab_view::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData, ShownDelay};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -51,6 +51,12 @@ const HEIGHTS: [u32; 2] = [110, 220];
 const ABOVE_BOTTOM: u32 = 6;
 /// The layer of the marks below.
 const MARKS_BELOW: usize = 5;
+/// The layer of the dots that stand for strokes without height, ...
+const DOTS: usize = 2;
+/// ... how large one is, where strokes are many and where they are few, ...
+const DOT: [u32; 2] = [8, 36];
+/// ... and how many of a panel are few.
+const FEW: usize = 60;
 
 impl Figure for TimeSeries {
     fn name(&self) -> &'static str {
@@ -71,8 +77,9 @@ impl Figure for TimeSeries {
         } else {
             format!("{} marked", were(all))
         };
-        let pooled = pooled_note(run);
-        let breaks = TimeAxis::new(run).breaks_note(run);
+        let panels = drawn_note(run);
+        let time = TimeAxis::new(run);
+        let (breaks, clock) = (time.breaks_note(run), time.clock_note(run));
         let kinds = kinds(run);
         let is_drawn = |name: &str| kinds.iter().any(|(kind, _)| *kind == name);
         let below = match (is_drawn(GAP), is_drawn(CLOCK)) {
@@ -84,7 +91,7 @@ impl Figure for TimeSeries {
             (false, false) => "",
         };
         format!(
-            "The trials of each panel end to end{breaks}. A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs; by less where more than a quarter are held up. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+            "The trials of each panel end to end{breaks}.{clock} A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs; by less where more than a quarter are held up. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{panels}"
         )
     }
 
@@ -95,12 +102,14 @@ impl Figure for TimeSeries {
             return table;
         }
         let time = TimeAxis::new(run);
-        for panel in &run.panels {
-            for bucket in Axis::new(panel, run.panels.len()).stretches(panel) {
+        let shown = run.shown_delay();
+        let panels = run.drawn_panels();
+        for &panel in &panels {
+            for bucket in Axis::new(panel, panels.len()).stretches(panel, shown) {
                 rows(&mut table, panel, &bucket);
             }
-            for excursion in marked(run, panel) {
-                table.row(excursion_row(panel, excursion));
+            for excursion in marked(panel, shown, panels.len()) {
+                table.row(excursion_row(panel, shown, excursion));
             }
             for mark in happened(panel).iter() {
                 table.row(mark_row(panel, mark));
@@ -112,14 +121,18 @@ impl Figure for TimeSeries {
         table
     }
 
-    fn spec(&self, run: &RunData, _: &Table) -> Value {
+    fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/time_series.json"));
+        let strokes = table.rows.iter().filter(|row| row[1] == RANGE).count();
+        let dot = DOT[usize::from(strokes <= FEW * run.drawn_panels().len())];
+        spec["spec"]["layer"][DOTS]["mark"]["size"] = json!(dot);
         let there = kinds(run);
         let domain: Vec<_> = there.iter().map(|(kind, _)| kind).collect();
         let range: Vec<_> = there.iter().map(|(_, colour)| colour).collect();
         spec["spec"]["encoding"]["color"]["scale"] = json!({ "domain": domain, "range": range });
-        order_panels(&mut spec["facet"], &labels(run));
-        let height = HEIGHTS[usize::from(run.panels.len() < 3)];
+        let panels = run.drawn_panels();
+        order_panels(&mut spec["facet"], &labels(&panels));
+        let height = HEIGHTS[usize::from(panels.len() < 3)];
         spec["spec"]["height"] = json!(height);
         // An expression would know the height of the whole drawing alone, and not that of a panel.
         let below = &mut spec["spec"]["layer"][MARKS_BELOW]["encoding"]["y"];
@@ -127,8 +140,9 @@ impl Figure for TimeSeries {
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", "datum.panel", true));
         time.encode(&mut spec, "zoom_t_s");
-        let delays = run.panels.iter();
-        let delays = delays.filter_map(|panel| panel.summary.round_trip.as_ref());
+        let shown = run.shown_delay();
+        let delays = panels.iter();
+        let delays = delays.filter_map(|panel| shown.distribution(&panel.summary));
         let least = delays.clone().map(|delays| delays.min).min().unwrap_or(1);
         let most = delays.map(|delays| delays.max).max().unwrap_or(1);
         let y = &mut spec["spec"]["encoding"]["y"];
@@ -158,9 +172,9 @@ impl Axis {
     }
 
     /// The panel's stretches, as long as this axis can show apart.
-    fn stretches(&self, panel: &Panel) -> Vec<Bucket> {
+    fn stretches(&self, panel: &Panel, shown: ShownDelay) -> Vec<Bucket> {
         let mut stretches: BTreeMap<Nanos, Bucket> = BTreeMap::new();
-        for bucket in panel.sketch.series() {
+        for bucket in panel.sketch.of(shown).series() {
             let place = stretches.entry(bucket.first / self.width);
             place
                 .and_modify(|there| *there = there.and(bucket))
@@ -192,13 +206,17 @@ fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
     }
 }
 
-fn excursion_row(panel: &Panel, excursion: &Excursion) -> [Value; COLUMNS.len()] {
+fn excursion_row(
+    panel: &Panel,
+    shown: ShownDelay,
+    excursion: &Excursion,
+) -> [Value; COLUMNS.len()] {
     [
         json!(panel.label),
-        json!(kind(panel, excursion)),
+        json!(kind(panel, shown, excursion)),
         seconds(excursion.t),
-        json!(excursion.round_trip),
-        json!(excursion.round_trip),
+        json!(excursion.delay),
+        json!(excursion.delay),
         json!(1),
         json!(excursion.trial),
         json!(excursion.seq),
@@ -246,9 +264,9 @@ fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
 
 /// Other processes are the cause where they had the CPU for at least half of what the packet took beyond the
 /// median.
-fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
-    let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
-    let excess = excursion.round_trip.saturating_sub(median);
+fn kind(panel: &Panel, shown: ShownDelay, excursion: &Excursion) -> &'static str {
+    let median = shown.distribution(&panel.summary).map_or(0, |d| d.p50);
+    let excess = excursion.delay.saturating_sub(median);
     match excursion.noise_ns {
         Some(ns) if ns >= excess / 2 => TAKEN,
         Some(_) => OTHER,
@@ -256,23 +274,24 @@ fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
     }
 }
 
-/// The excursions that are drawn.
-fn marked<'a>(run: &RunData, panel: &'a Panel) -> &'a [Excursion] {
-    let most = (EXCURSIONS / run.panels.len().max(1)).clamp(1, OF_ONE);
-    let beyond = panel.bound().map(|bound| panel.sketch.excursions(bound));
+/// The excursions that are drawn of one of so many panels.
+fn marked(panel: &Panel, shown: ShownDelay, panels: usize) -> &[Excursion] {
+    let most = (EXCURSIONS / panels.max(1)).clamp(1, OF_ONE);
+    let bound = panel.bound(shown);
+    let beyond = bound.map(|bound| panel.sketch.of(shown).excursions(bound));
     let beyond = beyond.unwrap_or_default();
     &beyond[..beyond.len().min(most)]
 }
 
 /// How many are drawn, and how many there are.
 fn excursions(run: &RunData) -> [u64; 2] {
-    let drawn = run
-        .panels
-        .iter()
-        .map(|panel| marked(run, panel).len() as u64);
-    let all = run.panels.iter().filter_map(|panel| {
-        let bound = panel.bound()?;
-        Some(panel.sketch.delays.count_beyond(bound))
+    let shown = run.shown_delay();
+    let panels = run.drawn_panels();
+    let drawn = panels.iter();
+    let drawn = drawn.map(|panel| marked(panel, shown, panels.len()).len() as u64);
+    let all = panels.iter().filter_map(|panel| {
+        let bound = panel.bound(shown)?;
+        Some(panel.sketch.of(shown).delays.count_beyond(bound))
     });
     [drawn.sum(), all.sum()]
 }
@@ -287,19 +306,23 @@ fn were(count: u64) -> String {
 
 /// The kinds that occur, in their fixed order.
 fn kinds(run: &RunData) -> Vec<(&'static str, &'static str)> {
-    let buckets = || run.panels.iter().flat_map(|panel| panel.sketch.series());
+    let shown = run.shown_delay();
+    let panels = run.drawn_panels();
+    let buckets = || {
+        let sketches = panels.iter().map(|panel| panel.sketch.of(shown));
+        sketches.flat_map(|sketch| sketch.series())
+    };
     let occurs = |name: &str| match name {
         RANGE => buckets().any(|bucket| bucket.range.is_some()),
         UNANSWERED => buckets().any(|bucket| bucket.unanswered > 0),
-        GAP | CLOCK => run
-            .panels
+        GAP | CLOCK => panels
             .iter()
             .flat_map(|panel| panel.sketch.marks())
             .any(|mark| (mark.kind == Happening::SentinelGap) == (name == GAP)),
-        _ => {
-            let mut panels = run.panels.iter();
-            panels.any(|panel| marked(run, panel).iter().any(|e| kind(panel, e) == name))
-        }
+        _ => panels.iter().any(|panel| {
+            let mut marked = marked(panel, shown, panels.len()).iter();
+            marked.any(|excursion| kind(panel, shown, excursion) == name)
+        }),
     };
     KINDS.into_iter().filter(|(name, _)| occurs(name)).collect()
 }
@@ -313,18 +336,18 @@ mod tests {
     fn who_had_the_cpu_long_enough_is_to_blame() {
         let [(_, run), ..] = runs();
         let panel = &run.panels[0];
-        let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
+        let median = panel.summary.response.as_ref().map_or(0, |d| d.p50);
         let taken = |noise_ns| {
             let excursion = Excursion {
                 trial: 0,
                 probe: 0,
                 seq: 0,
                 t: 0,
-                round_trip: median + 1_000_000,
+                delay: median + 1_000_000,
                 noise_ns,
                 noise_who: None,
             };
-            kind(panel, &excursion)
+            kind(panel, ShownDelay::Response, &excursion)
         };
         let noise = [Some(900_000), Some(500_000), Some(499_999), Some(0), None];
         assert_eq!(noise.map(taken), [TAKEN, TAKEN, OTHER, OTHER, UNWATCHED]);
@@ -343,13 +366,27 @@ mod tests {
         }
     }
 
+    /// A dot of a pixel on an empty plot is not seen.
+    #[test]
+    fn few_packets_are_large_dots() {
+        let dot = |run: &RunData| {
+            let spec = TimeSeries.spec(run, &TimeSeries.table(run));
+            let layer = &spec["spec"]["layer"][DOTS];
+            assert!(layer["mark"]["type"] == "circle");
+            layer["mark"]["size"].clone()
+        };
+        assert_eq!(dot(&delaylab_view::run::samples::waits()), DOT[0]);
+        assert_eq!(dot(&delaylab_view::run::samples::sizes()), DOT[1]);
+    }
+
     #[test]
     fn no_extreme_is_lost() {
         for (name, run) in runs() {
             let table = TimeSeries.table(&run);
-            assert!(table.rows.len() <= MARKS + run.panels.len() * (OF_ONE + STRETCHES));
-            for panel in &run.panels {
-                let Some(delays) = &panel.summary.round_trip else {
+            assert!(table.rows.len() <= MARKS + run.drawn_panels().len() * (OF_ONE + STRETCHES));
+            let shown = run.shown_delay();
+            for panel in run.drawn_panels() {
+                let Some(delays) = shown.distribution(&panel.summary) else {
                     continue;
                 };
                 let ranges = table.rows.iter();

@@ -136,8 +136,8 @@ impl RunDataBuilder {
             return;
         };
         summary.push(record);
-        if self.counts[at].in_panel {
-            let panel = &mut self.panels[self.layout.panel_of[at]];
+        if let Some(panel) = self.layout.panel_of[at].filter(|_| self.counts[at].in_panel) {
+            let panel = &mut self.panels[panel];
             panel.sketch.push(record, disturbance);
             if let Some(summary) = &mut panel.summary {
                 summary.push(record);
@@ -156,7 +156,9 @@ impl RunDataBuilder {
         if let Progress::Open(summary) = &mut self.streams[at].summary {
             summary.count(sent, lost);
         }
-        if let Some(summary) = &mut self.panels[self.layout.panel_of[at]].summary {
+        let panel = self.layout.panel_of[at];
+        let panel = panel.and_then(|panel| self.panels[panel].summary.as_mut());
+        if let Some(summary) = panel {
             summary.count(sent, lost);
         }
         self.open_groups[self.groups.group_of[at]].count(sent, lost);
@@ -193,13 +195,12 @@ impl RunDataBuilder {
             .enumerate();
         run.groups = groups
             .filter_map(|(at, (open, key))| {
-                open.finish(
-                    key,
-                    groups::elsewhere(at, group_of, &run.trials, &run.panels),
-                )
+                let member = group_of.iter().position(|&of| of == at);
+                let panel = member.and_then(|member| panel_of[member]);
+                let elsewhere = groups::elsewhere(at, group_of, &run.trials, &run.panels);
+                open.finish(key, panel, elsewhere)
             })
             .collect();
-        run.pooled = self.layout.pooled;
         run.clock_reads = summed(&run.clock_reads);
         if self.homeless > 0 {
             let records = plural(self.homeless, "record");
@@ -222,7 +223,8 @@ fn counts(streams: &[RunStream], groups: &Groups, layout: &Layout) -> Vec<Counts
     let places = streams.iter().zip(&layout.panel_of).zip(&groups.group_of);
     places
         .map(|((stream, panel), group)| Counts {
-            in_panel: of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
+            in_panel: panel.is_some()
+                && of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
             in_group: of_groups.counts(stream.trace_hash, (*group, stream.probe)),
         })
         .collect()
@@ -250,11 +252,8 @@ fn open_groups(
     let open = |group: usize| {
         let of_group = streams.iter().zip(&groups.group_of).zip(&layout.panel_of);
         let members = of_group.filter(|((_, of), _)| **of == group);
-        let panel = members.clone().next().map(|(_, &panel)| panel);
-        let in_panel = layout.panel_of.iter().filter(|&&of| Some(of) == panel);
-        let count = members.clone().count();
-        // A group is never in two panels: each factor of a panel is one of its own.
-        let shared = count == in_panel.count();
+        // A panel has the streams of one group.
+        let shared = members.clone().any(|(_, panel)| panel.is_some());
         let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
         let counted = groups.group_of.iter().zip(counts);
         let counted = counted.filter(|(of, counts)| **of == group && counts.in_group);
@@ -273,7 +272,7 @@ impl OpenPanel {
     ) -> Self {
         let places = streams.iter().zip(&layout.panel_of).zip(counts);
         let members = places
-            .filter(|&((_, &of), counts)| of == panel && counts.in_panel)
+            .filter(|&((_, &of), counts)| of == Some(panel) && counts.in_panel)
             .map(|((stream, _), _)| stream);
         let streams = members.clone().count();
         let facts = RecordFacts::shared(members.map(|stream| stream.facts));
@@ -287,7 +286,7 @@ impl OpenPanel {
     /// `None` where it has no stream.
     fn finish(self, factors: &[Factor], trials: &[TrialData], at: usize) -> Option<Panel> {
         let only = || {
-            let member = trials.iter().find(|trial| trial.panel == at)?;
+            let member = trials.iter().find(|trial| trial.panel == Some(at))?;
             Some(member.summary.clone())
         };
         let pooled = self.summary.map(|summary| summary.finish());

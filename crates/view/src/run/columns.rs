@@ -1,13 +1,14 @@
 //! The columns of a table of trials: packets, delays, and what the median response is made of.
 //!
-//! Delays are those that the run's findings judge, so that table and findings can be held against each other: responses,
-//! from when a packet was due, or round trips, from when it was sent. Where none judges either of them and the two differ they are
-//! responses, as `delaylab ping` prints: what was late before it was sent is in no round trip. The other one stands next to it. Each is named above its first column.
+//! Delays are responses, from when a packet was due, as `delaylab ping` prints: what was late before it was sent is in no round
+//! trip. Where that differs by more than a little, the round trip stands next to it. Where nothing tells the two apart they are called round
+//! trips. Each is named above its first column.
 
 use super::groups::Apart;
 use super::{Group, RunData, Ways};
 use crate::words::{UNKNOWN, or_unknown, short_percent};
 use delaylab_model::Nanos;
+use delaylab_model::record::Record;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::{Counts, Distribution, Summary};
@@ -26,7 +27,7 @@ pub struct Columns {
     ways: Ways,
 }
 
-/// The delays that tables and the first figure show.
+/// The delays that tables and figures show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDelay {
     /// From when a packet was due until its reply was read.
@@ -36,16 +37,25 @@ pub enum ShownDelay {
 }
 
 impl RunData {
-    /// Those that its findings judge, or else what differs from a round trip. Frames have one delay, which is the same by either
-    /// name.
+    /// Responses where they are anything else than round trips, or where its findings judge them; a part of a run shows what the
+    /// whole shows. Frames have one delay, which is the same by either name.
     pub fn shown_delay(&self) -> ShownDelay {
-        let judges = |name: &str| self.findings.iter().any(|it| it.check.contains(name));
-        let differ =
-            |it: &Group| differs(it.summary.response.as_ref(), it.summary.round_trip.as_ref());
-        let is_response =
-            || judges("response") || (!judges("round_trip") && self.groups.iter().any(differ));
+        if let Some(delay) = self.shown {
+            return delay;
+        }
+        let judged = || (self.findings.iter()).any(|it| it.check.contains("response"));
+        let is_another = |it: &Group| {
+            let Summary {
+                response,
+                round_trip,
+                ..
+            } = &it.summary;
+            response.is_some() && response != round_trip
+        };
         match self.ways() {
-            Ways::RoundTrip if is_response() => ShownDelay::Response,
+            Ways::RoundTrip if judged() || self.groups.iter().any(is_another) => {
+                ShownDelay::Response
+            }
             _ => ShownDelay::RoundTrip,
         }
     }
@@ -59,6 +69,23 @@ impl ShownDelay {
             (ShownDelay::RoundTrip, Ways::RoundTrip) => "round trip",
             (ShownDelay::RoundTrip, _) => "delay",
         }
+    }
+
+    /// Several of them, in a sentence.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            ShownDelay::Response => "responses",
+            ShownDelay::RoundTrip => "round trips",
+        }
+    }
+
+    /// That of this record, where it was answered.
+    pub fn of_record(self, record: &Record) -> Option<Nanos> {
+        let delay = match self {
+            ShownDelay::Response => record.response(),
+            ShownDelay::RoundTrip => record.round_trip(),
+        };
+        delay.filter(|_| record.answered())
     }
 
     /// Its distribution.
@@ -221,7 +248,7 @@ mod tests {
     use delaylab_stats::summary::ServerTime;
 
     #[test]
-    fn delays_are_those_that_the_findings_judge() {
+    fn delays_are_responses_where_these_are_anything_else_than_round_trips() {
         let run = waits();
         let columns = Columns::new(&run, &run.apart(false));
         assert_eq!(columns.heads()[2], "response p50");
@@ -231,10 +258,20 @@ mod tests {
         let median = summary.response.as_ref().unwrap().p50;
         assert_eq!(cells[2], format_duration(median));
 
+        // As an import of packets of which nothing tells when they were due.
         let mut run = run;
         run.findings.clear();
+        assert_eq!(run.shown_delay(), ShownDelay::Response);
+        for group in &mut run.groups {
+            group.summary.response = group.summary.round_trip.clone();
+        }
         let columns = Columns::new(&run, &run.apart(false));
         assert_eq!(columns.heads()[2], "round trip p50");
+        let part = RunData {
+            shown: Some(ShownDelay::Response),
+            ..run
+        };
+        assert_eq!(part.shown_delay(), ShownDelay::Response);
     }
 
     #[test]
@@ -273,7 +310,7 @@ mod tests {
         assert_eq!(cells.last().unwrap(), "50–100%");
         // Of the response, as host and network are, and not of a round trip that is shorter.
         let mut summary = apart.rows[0].2.clone();
-        run.findings.clear();
+        run.shown = Some(ShownDelay::RoundTrip);
         if let Some(round_trip) = &mut summary.round_trip {
             round_trip.p50 /= 2;
         }

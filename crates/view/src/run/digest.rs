@@ -69,21 +69,13 @@ impl Quantiles {
 }
 
 impl RunData {
-    /// Of at most this number of rows, the worst ones; all without a limit. People are shown one quantity a row: network and host are
-    /// parts of the response, so where stamps tell them apart p50 and p99 are the response's, too.
+    /// Of at most this number of rows, the worst ones; all without a limit.
     pub fn digest(&self, most: Option<usize>) -> Digest {
-        let digest = self.digest_of(self.shown_delay(), most);
-        let mut rows = digest.rows.iter();
-        match rows.any(|row| row.network.or(row.host).is_some()) && self.ways() == Ways::RoundTrip {
-            true => self.digest_of(ShownDelay::Response, most),
-            false => digest,
-        }
-    }
-
-    fn digest_of(&self, delay: ShownDelay, most: Option<usize>) -> Digest {
-        // Of all of them: which are the worst depends on the delay.
+        let delay = self.shown_delay();
         let apart = self.apart(true);
-        let summaries: Vec<&Summary> = apart.rows.iter().map(|(.., summary)| *summary).collect();
+        let summaries: Vec<[&Summary; 1]> = (apart.rows.iter())
+            .map(|(.., summary)| [*summary])
+            .collect();
         let places = worst_of(&summaries, delay, most.unwrap_or(summaries.len()));
         let left_out = summaries.len() - places.len();
         let rows = places.into_iter().map(|place| {
@@ -233,7 +225,6 @@ mod tests {
     fn network_and_host_stand_next_to_the_delay_that_they_are_parts_of() {
         let mut run = waits();
         run.findings.clear();
-        assert_eq!(run.shown_delay(), ShownDelay::RoundTrip);
         let digest = run.digest(None);
         assert_eq!(digest.delay, "response");
         assert!(digest.rows.iter().any(|row| row.network.is_some()));

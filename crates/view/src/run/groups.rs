@@ -71,7 +71,6 @@ pub(super) struct OpenGroup {
 struct Spread {
     facts: RecordFacts,
     neighbours: Neighbours,
-    round_trips: Delays,
     ipdv: Delays,
     network_ipdv: IpdvTally,
 }
@@ -111,20 +110,25 @@ impl OpenGroup {
     }
 
     /// `None` where it has no stream.
-    pub(super) fn finish(self, key: &Key, elsewhere: Option<&Summary>) -> Option<Group> {
+    pub(super) fn finish(
+        self,
+        key: &Key,
+        panel: Option<usize>,
+        elsewhere: Option<&Summary>,
+    ) -> Option<Group> {
         let own = self.summary.map(|summary| summary.finish());
         let spread = self.spread.map(|spread| {
             let network = spread.network_ipdv.finish();
             let network = Some(network).filter(|ipdv| ipdv.count > 0);
-            (spread.round_trips, spread.ipdv, network)
+            (spread.ipdv, network)
         });
-        let (round_trips, ipdv, network_ipdv) = spread.unwrap_or_default();
+        let (ipdv, network_ipdv) = spread.unwrap_or_default();
         Some(Group {
             factors: key.factors.clone(),
             probe: key.probe.clone(),
             trials: self.streams,
+            panel,
             summary: own.or_else(|| elsewhere.cloned())?,
-            round_trips,
             ipdv,
             network_ipdv,
         })
@@ -136,7 +140,6 @@ impl Spread {
         Self {
             facts,
             neighbours: Neighbours::default(),
-            round_trips: Delays::default(),
             ipdv: Delays::default(),
             network_ipdv: IpdvTally::new(exact_limit),
         }
@@ -148,9 +151,6 @@ impl Spread {
         }
         let network = round_trip.and_then(|_| anatomy::network(record, &self.facts));
         self.network_ipdv.push(record, network);
-        if let Some(round_trip) = round_trip {
-            self.round_trips.push(round_trip);
-        }
     }
 }
 
@@ -184,29 +184,12 @@ impl RunData {
         panels::varied(self.groups.iter().map(|group| group.factors.as_slice()))
     }
 
-    /// Group by group where panels would put together what differs: what one probe met says nothing of another, and what
-    /// one combination of levels met nothing of the next. Else panel by panel. Of more groups than anyone reads the
-    /// worst ones, unless `all` are asked for.
+    /// Group by group: what one probe met says nothing of another, and what one combination of levels met nothing of the next. Of
+    /// more groups than anyone reads the worst ones, unless `all` are asked for.
     pub fn apart(&self, all: bool) -> Apart<'_> {
-        if self.pooled.is_empty() && self.probes().len() < 2 {
-            return self.by_panel();
-        }
         match all || self.groups.len() <= MOST_GROUPS {
             true => self.by_group(self.groups.iter().collect()),
             false => self.by_group(worst(&self.groups, self.shown_delay())),
-        }
-    }
-
-    fn by_panel(&self) -> Apart<'_> {
-        let first = self.panels.first().map_or(&[][..], |panel| &panel.factors);
-        let rows = self.panels.iter().map(|panel| {
-            let levels = panel.factors.iter().map(|(_, level)| level.label.as_str());
-            (levels.collect(), panel.trials, &panel.summary)
-        });
-        Apart {
-            heads: first.iter().map(|(name, _)| name.as_str()).collect(),
-            rows: rows.collect(),
-            left_out: 0,
         }
     }
 
@@ -228,29 +211,39 @@ impl RunData {
 
 /// The groups with the most loss, and of the others those that took the longest, in their order.
 fn worst(groups: &[Group], delay: ShownDelay) -> Vec<&Group> {
-    let summaries: Vec<_> = groups.iter().map(|group| &group.summary).collect();
+    let summaries: Vec<_> = groups.iter().map(|group| [&group.summary]).collect();
     let places = worst_of(&summaries, delay, SHOWN);
     places.into_iter().map(|place| &groups[place]).collect()
 }
 
 /// Places of `most` at most: half of them by how many packets were not answered, the others by the p99 of this delay, that those
 /// without any answer do not hide what is slow. What has too few packets for a p99 is placed by its largest, as it may be the worst
-/// of all.
-pub(super) fn worst_of(summaries: &[&Summary], delay: ShownDelay, most: usize) -> Vec<usize> {
-    let loss = |place: &usize| {
-        let counts = &summaries[*place].counts;
+/// of all. What has several summaries is placed by its worst.
+pub(super) fn worst_of<'a>(
+    sets: &[impl AsRef<[&'a Summary]>],
+    delay: ShownDelay,
+    most: usize,
+) -> Vec<usize> {
+    let loss = |summary: &&Summary| {
+        let counts = &summary.counts;
         let unanswered = counts.ended().saturating_sub(counts.answered());
         unanswered as f64 / counts.ended().max(1) as f64
     };
-    let p99 = |place: &usize| match delay.distribution(summaries[*place]) {
+    let p99 = |summary: &&Summary| match delay.distribution(summary) {
         Some(delays) => delays.carried_p99().unwrap_or(delays.max),
         None => Nanos::MIN,
     };
-    let mut places: Vec<usize> = (0..summaries.len()).collect();
-    places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
+    let ranks = sets.iter().map(|set| {
+        let set = set.as_ref();
+        let slowest = set.iter().map(p99).max().unwrap_or(Nanos::MIN);
+        (set.iter().map(loss).fold(0.0, f64::max), slowest)
+    });
+    let ranks: Vec<(f64, Nanos)> = ranks.collect();
+    let mut places: Vec<usize> = (0..sets.len()).collect();
+    places.sort_by(|a, b| ranks[*b].0.total_cmp(&ranks[*a].0));
     let lossy = places.iter().take(most / 2);
-    let count = lossy.filter(|place| loss(place) > 0.0).count();
-    places[count..].sort_by_key(|place| Reverse(p99(place)));
+    let count = lossy.filter(|place| ranks[**place].0 > 0.0).count();
+    places[count..].sort_by_key(|place| Reverse(ranks[*place].1));
     places.truncate(most);
     places.sort_unstable();
     places
@@ -278,7 +271,7 @@ pub(super) fn elsewhere<'a>(
     let trial = trials.get(at)?;
     match streams {
         1 => Some(&trial.summary),
-        _ => panels.get(trial.panel).map(|panel| &panel.summary),
+        _ => panels.get(trial.panel?).map(|panel| &panel.summary),
     }
 }
 
@@ -384,7 +377,6 @@ mod tests {
             builder.end_trial(trial);
         }
         let run = builder.finish(RunData::default());
-        assert_eq!(run.pooled, ["case"]);
         let apart = run.apart(false);
         let shown: Vec<&str> = apart.rows.iter().map(|(levels, ..)| levels[0]).collect();
         let late = (63..80).map(|case| format!("case {case}"));
@@ -425,7 +417,8 @@ mod tests {
         );
         // The first waits for long before it is sent.
         summaries[0].response.as_mut().unwrap().p99 = 80_000;
-        let places = |delay| worst_of(&summaries.iter().collect::<Vec<_>>(), delay, 2);
+        let sets: Vec<_> = summaries.iter().map(|summary| [summary]).collect();
+        let places = |delay| worst_of(&sets, delay, 2);
         assert_eq!(places(ShownDelay::RoundTrip), [2, 3]);
         assert_eq!(places(ShownDelay::Response), [0, 2]);
     }
@@ -441,7 +434,7 @@ mod tests {
             builder.push(&record, Disturbance::default());
         }
         let run = builder.finish(RunData::default());
-        let summaries: Vec<_> = run.groups.iter().map(|group| &group.summary).collect();
+        let summaries: Vec<_> = run.groups.iter().map(|group| [&group.summary]).collect();
         let places = |most| worst_of(&summaries, ShownDelay::RoundTrip, most);
         assert_eq!(places(4), [0, 2, 3, 4]);
         assert_eq!(places(5), [0, 1, 2, 3, 4]);

@@ -5,7 +5,7 @@ use super::panels::RUN;
 use super::parts::{Part, PartContent};
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, levels_in_words};
 
 /// What the parts that ask for the measured part want of it, in their order.
 pub(super) fn asked(data: &RunData) -> Vec<FigureSection> {
@@ -48,9 +48,9 @@ pub(super) fn add(data: &mut RunData, mut measured: RunData) {
 /// All of both, told apart by a factor of their names.
 fn put_beside(own: &mut RunData, theirs: &mut RunData, names: &[String; 2]) {
     let panels = own.panels.len();
-    for trial in &mut theirs.trials {
-        trial.panel += panels;
-    }
+    let places = theirs.trials.iter_mut().map(|trial| &mut trial.panel);
+    let places = places.chain(theirs.groups.iter_mut().map(|group| &mut group.panel));
+    places.flatten().for_each(|place| *place += panels);
     for (run, name) in [&mut *own, &mut *theirs].into_iter().zip(names) {
         let factor: Factor = (RUN.to_owned(), Level::named(name));
         for trial in &mut run.trials {
@@ -61,6 +61,7 @@ fn put_beside(own: &mut RunData, theirs: &mut RunData, names: &[String; 2]) {
         }
         for panel in &mut run.panels {
             panel.factors.push(factor.clone());
+            panel.label = levels_in_words(&panel.factors, None);
         }
     }
     own.trials.append(&mut theirs.trials);
@@ -110,7 +111,7 @@ mod tests {
         assert!(
             own.trials[trials..]
                 .iter()
-                .all(|trial| trial.panel >= panels)
+                .all(|trial| trial.panel.is_none_or(|panel| panel >= panels))
         );
         let named = |trial: &TrialData| {
             let factor = trial.stream.factors.iter().find(|(name, _)| name == RUN);

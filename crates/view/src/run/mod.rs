@@ -6,7 +6,7 @@
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
 //! | `measured.rs` | another run that is this one's measured part |
 //! | [`parts`] | figures of parts of the run, as the experiment asks for them |
-//! | `panels.rs` | which streams a figure puts together |
+//! | `panels.rs` | which streams have a panel, and which panels of many are drawn |
 //! | `groups.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
 //! | `ways.rs` | what delays are called: those of frames are one way |
@@ -70,9 +70,9 @@ pub use findings::Decided;
 pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
 pub use series::{DrawnBy, SeriesShown, parts_of_time};
-pub use sketch::{Bucket, Delays, Excursion, Sketch};
+pub use sketch::{Bucket, DelaySketch, Delays, Excursion, Sketch};
 pub use stream::RunStream;
-pub use wall_clock::Begin;
+pub use wall_clock::{Begin, CLOCK_MOVED};
 pub use ways::Ways;
 
 pub use delaylab_explain::causes::Explanation;
@@ -112,14 +112,14 @@ pub struct RunData {
     pub figures_alone: Option<figures_alone::FiguresAlone>,
     /// Each probe of each trial, in the order in which they ran.
     pub trials: Vec<TrialData>,
-    /// The same records put together for the figures: repeats, and factors of too many levels.
+    /// The same records with what figures draw of them, for each probe and combination of levels; of many sizes for some.
     pub panels: Vec<Panel>,
     /// The same records by probe and combination of levels, repeats together.
     pub groups: Vec<Group>,
     /// Factors and their levels in the order of the experiment, where that is known.
     pub levels: Vec<(String, Vec<Level>)>,
-    /// Factors whose levels share a panel because there are many.
-    pub pooled: Vec<String>,
+    /// Of a part of a run the delay that the whole shows.
+    pub shown: Option<ShownDelay>,
     /// The factor that delay is drawn against in the place of the size.
     pub against: Option<String>,
     /// The series whose values are a line beside those of the probes.
@@ -206,13 +206,13 @@ impl Head {
 pub struct TrialData {
     /// What it was.
     pub stream: RunStream,
-    /// Which of the run's panels holds it.
-    pub panel: usize,
+    /// Which of the run's panels holds it; `None`: its size is not among those that have one.
+    pub panel: Option<usize>,
     /// What came of it.
     pub summary: Summary,
 }
 
-/// Streams that the figures show as one.
+/// Streams that the figures show as one: repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// Its levels, for people: `wait 1ms, condition quiet`. Empty where all is one panel.
@@ -228,9 +228,9 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// A round trip beyond this is an excursion ([`Spread::bound`]).
-    pub fn bound(&self) -> Option<Nanos> {
-        let delays = self.summary.round_trip.as_ref()?;
+    /// A delay beyond this is an excursion ([`Spread::bound`]).
+    pub fn bound(&self, shown: ShownDelay) -> Option<Nanos> {
+        let delays = shown.distribution(&self.summary)?;
         let spread = Spread {
             min: delays.min,
             median: delays.p50,
@@ -252,8 +252,8 @@ pub struct Group {
     /// What came of all its packets. IPDV is never taken across trials; intervals and the other kinds
     /// of variation do not hold across them.
     pub summary: Summary,
-    /// Round trips of answered packets. Empty where the run has one probe.
-    pub round_trips: Delays,
+    /// Which of the run's panels has the same records; `None`: its size is not among those that have one.
+    pub panel: Option<usize>,
     /// IPDV of the round trip (RFC 3393). Empty where the run has one probe.
     pub ipdv: Delays,
     /// IPDV of the network's part. `None` where the run has one probe, or stamps do not tell host and network apart.

@@ -1,15 +1,19 @@
-//! Which streams a figure puts together: repeats always, and the levels of a factor where showing
-//! each apart would make more panels than anyone reads.
+//! Which streams a figure shows as one: the repeats of a probe and a combination of levels, and no more. What differs is never put
+//! together, as a mixture hides the worst of it: of more combinations than anyone reads the worst are drawn, and of many sizes some.
 
+use super::groups::worst_of;
 use super::stream::probe_names;
-use super::{Group, RunStream};
+use super::{Panel, RunData, RunStream, ShownDelay};
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
+use delaylab_stats::summary::Summary;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
-/// Panels at most.
+/// Panels that are drawn at most.
 const MOST: usize = 12;
-/// Panels of a single factor at most: put together, they would be one mixture, which hides the worst of its levels.
+/// Panels of a single factor that are drawn at most.
 const MOST_ALONE: usize = 24;
-/// Sizes have a figure of their own, so more than this many are put together in the others.
+/// Sizes that have panels at most: all of them have a figure of their own.
 const MOST_SIZES: usize = 4;
 
 /// The panels of a run, and to which of them each stream belongs.
@@ -17,13 +21,11 @@ const MOST_SIZES: usize = 4;
 pub(super) struct Layout {
     /// The factors of each panel, in order of their levels.
     pub(super) panels: Vec<Vec<Factor>>,
-    /// The panel of each stream.
-    pub(super) panel_of: Vec<usize>,
-    /// Factors whose levels were put together.
-    pub(super) pooled: Vec<String>,
+    /// The panel of each stream; `None`: of its size there is none.
+    pub(super) panel_of: Vec<Option<usize>>,
 }
 
-/// The factor that tells a run from its measured part. A figure that has it shows both apart, whatever else it puts together.
+/// The factor that tells a run from its measured part. A figure draws both of what it draws.
 pub const RUN: &str = "run";
 
 /// A factor and its levels, as they came.
@@ -34,22 +36,116 @@ impl Layout {
         let probes = probe_names(streams).into_iter();
         let probes = ("probe".to_owned(), probes.map(Level::named).collect());
         let order = &[order, &[probes]].concat();
-        let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
+        let varied = dimensions(streams.iter().map(all_factors));
         let key = |stream: &RunStream| -> Vec<Factor> {
             let every = all_factors(stream);
-            let is_shown = |(name, _): &Factor| shown.iter().any(|(shown, _)| shown == name);
-            every.into_iter().filter(is_shown).collect()
+            let varies = |(name, _): &Factor| varied.iter().any(|(known, _)| known == name);
+            every.into_iter().filter(varies).collect()
         };
         let keys: Vec<_> = streams.iter().map(key).collect();
         let mut panels = keys.clone();
         panels.sort_by(|a, b| compare_combinations(a, b, order));
         panels.dedup();
+        let sizes = varied.iter().filter(|(_, levels)| are_many_sizes(levels));
+        let sizes: Vec<&str> = sizes.map(|(name, _)| name.as_str()).collect();
+        let panels = with_few_sizes(panels, &sizes);
         let place = |key: &Vec<Factor>| panels.iter().position(|panel| panel == key);
         Self {
-            panel_of: keys.iter().map(|key| place(key).unwrap_or(0)).collect(),
+            panel_of: keys.iter().map(place).collect(),
             panels,
-            pooled,
         }
+    }
+}
+
+fn are_many_sizes(levels: &[Level]) -> bool {
+    levels.first().is_some_and(is_size) && levels.len() > MOST_SIZES
+}
+
+/// These panels, which are in order; of those that differ in these factors alone the first, the last and some between.
+fn with_few_sizes(panels: Vec<Vec<Factor>>, sizes: &[&str]) -> Vec<Vec<Factor>> {
+    if sizes.is_empty() {
+        return panels;
+    }
+    let mut alike = BTreeMap::<Vec<(&str, &str)>, Vec<usize>>::new();
+    for (at, panel) in panels.iter().enumerate() {
+        let others = panel
+            .iter()
+            .filter(|(name, _)| !sizes.contains(&name.as_str()));
+        let others = others.map(|(name, level)| (name.as_str(), level.label.as_str()));
+        alike.entry(others.collect()).or_default().push(at);
+    }
+    let kept = alike
+        .values()
+        .flat_map(|alike| spread(alike.len(), MOST_SIZES).map(move |place| alike[place]));
+    let mut kept: Vec<usize> = kept.collect();
+    kept.sort_unstable();
+    kept.into_iter().map(|at| panels[at].clone()).collect()
+}
+
+/// Places of `most` at most among so many that are in order: the first, the last, and those evenly between.
+pub fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let is_kept = move |place: &usize| {
+        let evenly = |k: usize| k * (count - 1) / (most - 1).max(1);
+        count <= most || (0..most).any(|k| evenly(k) == *place)
+    };
+    (0..count).filter(is_kept)
+}
+
+/// Which of these are drawn, each of which has a combination of levels and what came of it: all, or of more than anyone reads the
+/// worst. What a run and its measured part have of one combination is drawn of both.
+pub fn drawn(combinations: &[(Vec<Factor>, Vec<&Summary>)], delay: ShownDelay) -> Vec<usize> {
+    let mut alike: Vec<(Vec<&Factor>, Vec<usize>)> = Vec::new();
+    for (at, (factors, _)) in combinations.iter().enumerate() {
+        let own: Vec<&Factor> = factors.iter().filter(|(name, _)| name != RUN).collect();
+        match alike.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, places)) => places.push(at),
+            None => alike.push((own, vec![at])),
+        }
+    }
+    let names = varied(combinations.iter().map(|(factors, _)| factors.as_slice()));
+    let most = match names.into_iter().filter(|name| *name != RUN).count() {
+        0 | 1 => MOST_ALONE,
+        _ => MOST,
+    };
+    if alike.len() <= most {
+        return (0..combinations.len()).collect();
+    }
+    let sets = alike.iter().map(|(_, places)| {
+        let summaries = places.iter().flat_map(|&place| &combinations[place].1);
+        summaries.copied().collect::<Vec<&Summary>>()
+    });
+    let worst = worst_of(&sets.collect::<Vec<_>>(), delay, most).into_iter();
+    let mut drawn: Vec<usize> = worst.flat_map(|place| alike[place].1.clone()).collect();
+    drawn.sort_unstable();
+    drawn
+}
+
+impl RunData {
+    /// The panels that a figure of all of them draws, in order.
+    pub fn drawn_panels(&self) -> Vec<&Panel> {
+        let combinations = self.panels.iter();
+        let combinations = combinations.map(|panel| (panel.factors.clone(), vec![&panel.summary]));
+        let places = drawn(&combinations.collect::<Vec<_>>(), self.shown_delay());
+        places
+            .into_iter()
+            .map(|place| &self.panels[place])
+            .collect()
+    }
+
+    /// Of how many sizes some alone have panels, and which these are; `None` where all have one.
+    pub fn sizes_drawn(&self) -> Option<(usize, Vec<&str>)> {
+        let all = dimensions(self.trials.iter().map(|trial| trial.stream.factors.clone()));
+        let (name, levels) = all.into_iter().find(|(_, levels)| are_many_sizes(levels))?;
+        let factors = self.panels.iter().flat_map(|panel| &panel.factors);
+        let mut drawn: Vec<&Level> = Vec::new();
+        for (_, level) in factors.filter(|(known, _)| *known == name) {
+            if !drawn.contains(&level) {
+                drawn.push(level);
+            }
+        }
+        drawn.sort_by(|a, b| a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal));
+        let labels = drawn.iter().map(|level| level.label.as_str()).collect();
+        (drawn.len() < levels.len()).then_some((levels.len(), labels))
     }
 }
 
@@ -89,52 +185,6 @@ pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a st
     names
 }
 
-/// The factors by which the panels of a figure that draws every probe in each are told apart, and the
-/// names of those that are put together.
-pub fn beside_probes(groups: &[Group]) -> (Vec<String>, Vec<String>) {
-    let (shown, pooled) = choose(dimensions(groups.iter().map(|group| group.factors.clone())));
-    (shown.into_iter().map(|(name, _)| name).collect(), pooled)
-}
-
-/// Those that are shown apart, and the names of those that are not.
-fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
-    let mut pooled = Vec::new();
-    dimensions.retain(|(name, levels)| {
-        let many_sizes = is_size(&levels[0]) && levels.len() > MOST_SIZES;
-        if many_sizes {
-            pooled.push(name.clone());
-        }
-        !many_sizes
-    });
-    // Each panel may be there twice: of the run, and of its measured part.
-    let (both, mut dimensions): (Vec<_>, Vec<_>) =
-        dimensions.into_iter().partition(|(name, _)| name == RUN);
-    while dimensions
-        .iter()
-        .map(|(_, levels)| levels.len())
-        .product::<usize>()
-        > most(&dimensions)
-    {
-        // Cases are what an experiment compares: they are put together last.
-        let length = |&k: &usize| {
-            let (name, levels) = &dimensions[k];
-            (name != "case", levels.len())
-        };
-        let longest = (0..dimensions.len()).max_by_key(length);
-        let Some(longest) = longest else { break };
-        pooled.push(dimensions.remove(longest).0);
-    }
-    dimensions.extend(both);
-    (dimensions, pooled)
-}
-
-const fn most(dimensions: &[Dimension]) -> usize {
-    match dimensions {
-        [_] => MOST_ALONE,
-        _ => MOST,
-    }
-}
-
 fn is_size(level: &Level) -> bool {
     level.unit == Some(Unit::Bytes)
 }
@@ -156,8 +206,12 @@ pub fn size_factor(streams: &[&RunStream]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::answered;
+    use delaylab_model::Nanos;
+    use delaylab_model::method::Method;
     use delaylab_model::plan::levels_in_words;
     use delaylab_model::trial::RecordFacts;
+    use delaylab_stats::summary::SummaryBuilder;
     use proptest::prelude::*;
 
     fn size(bytes: u32) -> Factor {
@@ -189,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn many_sizes_are_put_together_and_named() {
-        let sizes = [40, 80, 1_000, 5_000, 9_000];
+    fn of_many_sizes_some_have_panels_under_every_condition() {
+        let sizes = [40, 80, 1_000, 5_000, 7_000, 9_000];
         let every = sizes.iter().flat_map(|&bytes| {
             ["quiet", "normal"].map(|name| stream(bytes, vec![size(bytes), condition(name)]))
         });
@@ -201,11 +255,29 @@ mod tests {
             .iter()
             .map(|panel| levels_in_words(panel, None))
             .collect();
-        assert_eq!(labels, ["condition normal", "condition quiet"]);
-        assert_eq!(layout.pooled, ["size"]);
-        assert_eq!(layout.panel_of[..4], [1, 0, 1, 0]);
+        let expected = [40, 80, 5_000, 9_000].into_iter().flat_map(|bytes| {
+            ["normal", "quiet"].map(|name| format!("size {bytes}B, condition {name}"))
+        });
+        assert_eq!(labels, expected.collect::<Vec<_>>());
+        assert_eq!(
+            layout.panel_of[..6],
+            [1, 0, 3, 2]
+                .map(Some)
+                .into_iter()
+                .chain([None; 2])
+                .collect::<Vec<_>>()
+        );
         let references: Vec<_> = every.iter().collect();
         assert_eq!(size_factor(&references).as_deref(), Some("size"));
+    }
+
+    #[test]
+    fn of_more_levels_than_are_drawn_the_first_the_last_and_some_between_are() {
+        let places = |count| spread(count, 8).collect::<Vec<_>>();
+        assert_eq!(places(8), Vec::from_iter(0..8));
+        assert_eq!(places(22), [0, 3, 6, 9, 12, 15, 18, 21]);
+        assert_eq!(places(9).len(), 8);
+        assert!(places(0).is_empty());
     }
 
     #[test]
@@ -219,7 +291,7 @@ mod tests {
     fn levels_stand_in_the_order_of_their_numbers() {
         let every = [9_000, 64, 512].map(|bytes| stream(bytes, vec![size(bytes)]));
         let layout = Layout::new(&every, &[]);
-        assert_eq!(layout.panel_of, [2, 0, 1]);
+        assert_eq!(layout.panel_of, [2, 0, 1].map(Some));
     }
 
     #[test]
@@ -227,55 +299,57 @@ mod tests {
         let every = ["FIFO", "EFCI", "other"].map(|name| stream(0, vec![condition(name)]));
         let order = ["FIFO", "EFCI"].map(Level::named).to_vec();
         let order = [("condition".to_owned(), order)];
-        assert_eq!(Layout::new(&every, &order).panel_of, [1, 2, 0]);
-        assert_eq!(Layout::new(&every, &[]).panel_of, [1, 0, 2]);
+        assert_eq!(Layout::new(&every, &order).panel_of, [1, 2, 0].map(Some));
+        assert_eq!(Layout::new(&every, &[]).panel_of, [1, 0, 2].map(Some));
     }
 
-    #[test]
-    fn a_single_factor_keeps_more_levels_than_two_have_together() {
-        let wait = |k: u32| ("wait".to_owned(), Level::named(k.to_string()));
-        let waits: Vec<_> = (0..20).map(|k| stream(k, vec![wait(k)])).collect();
-        assert_eq!(Layout::new(&waits, &[]).panels.len(), 20);
-        let both = |k: u32| {
-            stream(
-                k,
-                vec![
-                    wait(k / 2),
-                    condition(["quiet", "normal"][(k % 2) as usize]),
-                ],
-            )
-        };
-        let layout = Layout::new(&(0..40).map(both).collect::<Vec<_>>(), &[]);
-        assert_eq!(
-            (layout.panels.len(), &layout.pooled[..]),
-            (2, &["wait".to_owned()][..])
-        );
-    }
-
-    #[test]
-    fn what_was_measured_is_never_put_together_with_what_was_simulated() {
-        let named = |name: &str, levels: usize| {
-            let levels = (0..levels).map(|level| Level::named(level.to_string()));
-            (name.to_owned(), levels.collect::<Vec<_>>())
-        };
-        for (others, shown) in [
-            (vec![named("case", 7)], &["case", RUN][..]),
-            (
-                vec![named("case", 4), named("load", 2)],
-                &["case", "load", RUN],
-            ),
-            (vec![named("case", 9), named("load", 2)], &["case", RUN]),
-        ] {
-            let all = others.into_iter().chain([named(RUN, 2)]);
-            let (chosen, _) = choose(all.collect());
-            let names = Vec::from_iter(chosen.iter().map(|(name, _)| name.as_str()));
-            assert_eq!(names, shown);
+    /// A summary of packets that took so long.
+    fn summary(delay: Nanos) -> Summary {
+        let mut builder = SummaryBuilder::new(RecordFacts::default(), 1_000);
+        for seq in 0..200 {
+            let mut record = answered(Method::Udp, seq);
+            record.t_recv = Some(record.t_intended + delay);
+            builder.push(&record);
         }
+        builder.finish()
+    }
+
+    /// What is drawn of these combinations, of which each takes longer than the one before.
+    fn drawn_of(combinations: Vec<Vec<Factor>>) -> Vec<usize> {
+        let summaries: Vec<_> = (1..)
+            .take(combinations.len())
+            .map(|it| summary(1_000_000 * it))
+            .collect();
+        let each = combinations
+            .into_iter()
+            .zip(summaries.iter().map(|it| vec![it]));
+        drawn(&each.collect::<Vec<_>>(), ShownDelay::Response)
+    }
+
+    fn named(name: &str, level: impl ToString) -> Factor {
+        (name.to_owned(), Level::named(level.to_string()))
+    }
+
+    #[test]
+    fn of_many_combinations_the_worst_are_drawn_and_of_a_single_factor_more() {
+        let waits = |count: u32| (0..count).map(|k| vec![named("wait", k)]).collect();
+        assert_eq!(drawn_of(waits(24)), Vec::from_iter(0..24));
+        assert_eq!(drawn_of(waits(30)), Vec::from_iter(6..30));
+        let both = (0..30).map(|k| vec![named("wait", k / 3), named("condition", k % 3)]);
+        assert_eq!(drawn_of(both.collect()), Vec::from_iter(18..30));
+    }
+
+    #[test]
+    fn what_was_measured_and_what_was_simulated_are_drawn_both() {
+        let both = (0..26).flat_map(|case| {
+            ["sim", "measured"].map(|run| vec![named("case", case), named(RUN, run)])
+        });
+        assert_eq!(drawn_of(both.collect()), Vec::from_iter(4..52));
     }
 
     proptest! {
         #[test]
-        fn every_stream_has_a_panel_and_there_are_not_too_many(
+        fn every_stream_has_the_panel_of_its_levels(
             levels in prop::collection::vec((0_u8..30, 0_u8..5, 0_u8..4), 1..60),
         ) {
             let every: Vec<_> = levels.iter().map(|&(a, b, c)| {
@@ -283,11 +357,11 @@ mod tests {
                 stream(0, vec![named("a", a), named("b", b), named("c", c)])
             }).collect();
             let layout = Layout::new(&every, &[]);
-            prop_assert!(layout.panels.len() <= MOST_ALONE);
             prop_assert_eq!(layout.panel_of.len(), every.len());
-            for (stream, &panel) in every.iter().zip(&layout.panel_of) {
-                for factor in &layout.panels[panel] {
-                    prop_assert!(stream.factors.contains(factor));
+            for (a, &panel) in every.iter().zip(&layout.panel_of) {
+                prop_assert!(panel.is_some());
+                for (b, &other) in every.iter().zip(&layout.panel_of) {
+                    prop_assert_eq!(a.factors == b.factors, panel == other);
                 }
             }
         }

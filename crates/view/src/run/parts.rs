@@ -99,6 +99,7 @@ impl Parts {
             let mut run = part.builder.finish(RunData {
                 head: whole.head.clone(),
                 levels: whole.levels.clone(),
+                shown: Some(whole.shown_delay()),
                 against: asked.against.clone(),
                 statistics: asked.statistics.clone(),
                 beside_probes: asked.series.clone().filter(|_| asked.draw == Draw::ByProbe),

@@ -47,7 +47,8 @@ pub fn runs() -> [(&'static str, RunData); 5] {
 /// All that is said of a run, and the packets of its first panels alone: to draw them is what takes long.
 pub fn with_few_points(mut run: RunData, panels: usize) -> RunData {
     run.panels.truncate(panels);
-    run.trials.retain(|trial| trial.panel < panels);
+    run.trials
+        .retain(|trial| trial.panel.is_some_and(|panel| panel < panels));
     run
 }
 
@@ -151,7 +152,7 @@ fn parts(run: &RunData) -> Vec<Part> {
         trials: run
             .trials
             .iter()
-            .filter(|trial| trial.panel == 0)
+            .filter(|trial| trial.panel == Some(0))
             .cloned()
             .collect(),
         ..RunData::default()

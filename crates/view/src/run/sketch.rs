@@ -22,18 +22,9 @@ const WORST: usize = 200;
 /// What is kept of a panel's records.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sketch {
-    /// Round trips of answered packets.
-    pub delays: Delays,
-    /// Their responses.
-    pub responses: Delays,
-    /// Both, for the bands of a cumulative distribution: round trips, responses.
-    cumulative: [Cumulative; 2],
-    /// Quantiles of round trips in stretches of time, trials end to end.
-    pub over_time: OverTime,
-    series: Series,
+    responses: DelaySketch,
+    round_trips: DelaySketch,
     time: EndToEnd,
-    /// Worst first.
-    worst: Vec<Excursion>,
     /// What happened to the host.
     marks: Marks,
     /// Where each trial stands.
@@ -60,27 +51,19 @@ impl Sketch {
         if let Some(mark) = Mark::from_record(record, t) {
             self.marks.push(mark);
         }
-        let round_trip = record.round_trip().filter(|_| record.answered());
-        if record.ended() {
-            self.series.push(t, round_trip);
-            self.over_time.push(t, round_trip);
-        }
-        if let Some(round_trip) = round_trip {
-            self.delays.push(round_trip);
-            self.cumulative[0].push(record.trial, round_trip);
-            self.keep_if_bad(record, t, round_trip, disturbance);
-        }
-        if let Some(response) = record.response().filter(|_| record.answered()) {
-            self.responses.push(response);
-            self.cumulative[1].push(record.trial, response);
+        for (of, sketch) in [
+            (ShownDelay::Response, &mut self.responses),
+            (ShownDelay::RoundTrip, &mut self.round_trips),
+        ] {
+            sketch.push(record, t, of.of_record(record), disturbance);
         }
     }
 
-    /// Its delays, and what bounds the shares of them.
-    pub fn shown(&self, shown: ShownDelay) -> (&Delays, &Cumulative) {
+    /// What is kept of this delay.
+    pub const fn of(&self, shown: ShownDelay) -> &DelaySketch {
         match shown {
-            ShownDelay::RoundTrip => (&self.delays, &self.cumulative[0]),
-            ShownDelay::Response => (&self.responses, &self.cumulative[1]),
+            ShownDelay::Response => &self.responses,
+            ShownDelay::RoundTrip => &self.round_trips,
         }
     }
 
@@ -113,19 +96,52 @@ impl Sketch {
 
     /// How far its time reaches: all trials, end to end.
     pub fn length(&self) -> Nanos {
-        self.series().map(|bucket| bucket.last).max().unwrap_or(0)
+        let buckets = self.responses.series();
+        buckets.map(|bucket| bucket.last).max().unwrap_or(0)
+    }
+}
+
+/// What is kept of one delay of a panel's records.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DelaySketch {
+    /// Of answered packets.
+    pub delays: Delays,
+    /// What bounds the shares of them.
+    pub cumulative: Cumulative,
+    /// Quantiles in stretches of time, trials end to end.
+    pub over_time: OverTime,
+    series: Series,
+    /// Worst first.
+    worst: Vec<Excursion>,
+}
+
+impl DelaySketch {
+    fn push(
+        &mut self,
+        record: &Record,
+        t: Nanos,
+        delay: Option<Nanos>,
+        disturbance: Disturbance<'_>,
+    ) {
+        if record.ended() {
+            self.series.push(t, delay);
+            self.over_time.push(t, delay);
+        }
+        if let Some(delay) = delay {
+            self.delays.push(delay);
+            self.cumulative.push(record.trial, delay);
+            self.keep_if_bad(record, t, delay, disturbance);
+        }
     }
 
     fn keep_if_bad(
         &mut self,
         record: &Record,
         t: Nanos,
-        round_trip: Nanos,
+        delay: Nanos,
         disturbance: Disturbance<'_>,
     ) {
-        let place = self
-            .worst
-            .partition_point(|kept| kept.round_trip >= round_trip);
+        let place = self.worst.partition_point(|kept| kept.delay >= delay);
         if place >= WORST {
             return;
         }
@@ -135,14 +151,14 @@ impl Sketch {
             probe: record.probe,
             seq: record.seq,
             t,
-            round_trip,
+            delay,
             noise_ns: disturbance.ns,
             noise_who: disturbance.who.map(str::to_owned),
         };
         self.worst.insert(place, excursion);
     }
 
-    /// The round trips over time, trials end to end: stretches in which packets were sent, in order.
+    /// Over time, trials end to end: stretches in which packets were sent, in order.
     pub fn series(&self) -> impl Iterator<Item = &Bucket> {
         self.series.buckets.values()
     }
@@ -150,7 +166,7 @@ impl Sketch {
     /// The worst packets of those beyond `bound`, worst first; [`Delays::count_beyond`] says how many
     /// there were.
     pub fn excursions(&self, bound: Nanos) -> &[Excursion] {
-        let beyond = self.worst.partition_point(|kept| kept.round_trip > bound);
+        let beyond = self.worst.partition_point(|kept| kept.delay > bound);
         &self.worst[..beyond]
     }
 }
@@ -208,7 +224,7 @@ pub struct Excursion {
     /// When it was due: time in the panel's trials, end to end.
     pub t: Nanos,
     /// How long it took.
-    pub round_trip: Nanos,
+    pub delay: Nanos,
     /// For how long of that something else had the prober's CPU; `None` where nobody looked.
     pub noise_ns: Option<Nanos>,
     /// Who had it longest.
@@ -283,7 +299,7 @@ pub struct Bucket {
     pub first: Nanos,
     /// When its last packet was due.
     pub last: Nanos,
-    /// The least and the largest round trip; `None` where nothing was answered.
+    /// The least and the largest delay; `None` where nothing was answered.
     pub range: Option<(Nanos, Nanos)>,
     /// Packets that were answered.
     pub answered: u64,
@@ -292,13 +308,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    fn new(t: Nanos, round_trip: Option<Nanos>) -> Self {
+    fn new(t: Nanos, delay: Option<Nanos>) -> Self {
         Self {
             first: t,
             last: t,
-            range: round_trip.map(|delay| (delay, delay)),
-            answered: u64::from(round_trip.is_some()),
-            unanswered: u64::from(round_trip.is_none()),
+            range: delay.map(|delay| (delay, delay)),
+            answered: u64::from(delay.is_some()),
+            unanswered: u64::from(delay.is_none()),
         }
     }
 
@@ -343,11 +359,11 @@ impl Default for Series {
 }
 
 impl Series {
-    fn push(&mut self, t: Nanos, round_trip: Option<Nanos>) {
+    fn push(&mut self, t: Nanos, delay: Option<Nanos>) {
         add(
             &mut self.buckets,
             t.div_euclid(self.width),
-            Bucket::new(t, round_trip),
+            Bucket::new(t, delay),
         );
         while self.buckets.len() > BUCKETS {
             self.width = self.width.saturating_mul(2);
@@ -396,7 +412,10 @@ mod tests {
     #[test]
     fn what_is_under_way_at_the_end_is_no_loss() {
         let mut sketch = sketch(&[(0, Some(MILLISECOND)), (MILLISECOND, None)]);
-        let unanswered = |sketch: &Sketch| sketch.series().map(|it| it.unanswered).sum::<u64>();
+        let unanswered = |sketch: &Sketch| {
+            let buckets = sketch.of(ShownDelay::RoundTrip).series();
+            buckets.map(|it| it.unanswered).sum::<u64>()
+        };
         assert_eq!(unanswered(&sketch), 1);
         let mut under_way = record(2, 2 * MILLISECOND, None);
         under_way.outcome = Outcome::Skipped;
@@ -482,7 +501,7 @@ mod tests {
         ) {
             records.sort_unstable();
             let sketch = sketch(&records);
-            let every: Vec<_> = sketch.series().collect();
+            let every: Vec<_> = sketch.of(ShownDelay::RoundTrip).series().collect();
             prop_assert!(every.len() <= BUCKETS);
             let answered = records.iter().filter_map(|(_, delay)| *delay);
             let largest = every.iter().filter_map(|bucket| Some(bucket.range?.1)).max();
@@ -502,11 +521,12 @@ mod tests {
         fn the_worst_are_kept(delays in prop::collection::vec(1..MILLISECOND, 1..800), bound in 1..MILLISECOND) {
             let records: Vec<_> = (0..).zip(&delays).map(|(t, &delay)| (t, Some(delay))).collect();
             let sketch = sketch(&records);
+            let sketch = sketch.of(ShownDelay::RoundTrip);
             let mut expected: Vec<_> = delays.iter().copied().filter(|&delay| delay > bound).collect();
             expected.sort_unstable_by(|a, b| b.cmp(a));
             prop_assert_eq!(sketch.delays.count_beyond(bound), expected.len() as u64);
             expected.truncate(WORST);
-            let kept: Vec<_> = sketch.excursions(bound).iter().map(|e| e.round_trip).collect();
+            let kept: Vec<_> = sketch.excursions(bound).iter().map(|e| e.delay).collect();
             prop_assert_eq!(kept, expected);
         }
     }

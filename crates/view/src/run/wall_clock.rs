@@ -1,6 +1,6 @@
 //! The wall clock along the time of a panel, in which trials stand end to end: other trials ran in between.
 
-use super::{Panel, RunData};
+use super::{Happening, Panel, RunData};
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,17 @@ pub struct Begin {
     pub utc: Nanos,
 }
 
+/// What to know of the times of a run whose clock moved; with a space before it.
+pub const CLOCK_MOVED: &str = " Times go on from where the clock was when each trial began: where the host was suspended or its clock was set, they are \
+     off by as much until the next trial.";
+
 impl RunData {
+    /// Was the host suspended, or its clock set, while it measured?
+    pub fn clock_moved(&self) -> bool {
+        let mut marks = self.panels.iter().flat_map(|panel| panel.sketch.marks());
+        marks.any(|mark| matches!(mark.kind, Happening::Suspend | Happening::Step))
+    }
+
     /// When the trials of this panel were, in order; `None` where one ran on a simulated clock.
     pub fn wall_clock(&self, panel: &Panel) -> Option<Vec<Begin>> {
         let to_utc: BTreeMap<u32, Option<Nanos>> = (self.trials.iter())

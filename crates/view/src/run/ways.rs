@@ -1,5 +1,6 @@
 //! Where packets go: there and back, or as frames of a tester one way. What is shown of them is called by it.
 
+use super::{RunData, ShownDelay};
 use serde_json::Value;
 
 /// Where the packets of some probes go.
@@ -62,23 +63,38 @@ impl Ways {
             Ways::Both => " The delay of frames is one way, that of all others a round trip.",
         }
     }
-
-    /// The same of every title in a specification.
-    pub fn titles(self, spec: &mut Value) {
-        match spec {
-            Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value {
-                Value::String(title) if key == "title" => *title = self.words(title),
-                other => self.titles(other),
-            }),
-            Value::Array(parts) => parts.iter_mut().for_each(|part| self.titles(part)),
-            _ => {}
-        }
-    }
 }
 
 fn delays(words: &str) -> String {
     let words = words.replace("Round trip", "Delay");
     words.replace("round trip", "delay")
+}
+
+fn responses(words: &str) -> String {
+    let words = words.replace("Round trip", "Response");
+    words.replace("round trip", "response")
+}
+
+impl RunData {
+    /// Words that speak of round trips as they are right of the delays that are shown of this run.
+    pub fn delay_words(&self, words: &str) -> String {
+        match self.shown_delay() {
+            ShownDelay::Response => responses(words),
+            ShownDelay::RoundTrip => self.ways().words(words),
+        }
+    }
+
+    /// The same of every title in a specification.
+    pub fn delay_titles(&self, spec: &mut Value) {
+        match spec {
+            Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value {
+                Value::String(title) if key == "title" => *title = self.delay_words(title),
+                other => self.delay_titles(other),
+            }),
+            Value::Array(parts) => parts.iter_mut().for_each(|part| self.delay_titles(part)),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -90,11 +106,14 @@ mod tests {
     fn ways_are_those_of_the_probes() {
         let mut run = classes();
         assert_eq!(run.ways(), Ways::RoundTrip);
+        let title = "How long round trips take";
+        assert_eq!(run.delay_words(title), "How long responses take");
         run.trials[0].stream.frames = true;
         assert_eq!(run.ways(), Ways::Both);
         for trial in &mut run.trials {
             trial.stream.frames = true;
         }
         assert_eq!(run.ways(), Ways::OneWay);
+        assert_eq!(run.delay_words(title), "How long frames take");
     }
 }

@@ -2,7 +2,7 @@
 //! any zoom, and a run in progress as it goes.
 
 use super::section;
-use delaylab_view::run::{RunData, Ways};
+use delaylab_view::run::{CLOCK_MOVED, RunData, Ways};
 use maud::{Markup, html};
 
 /// Where the server has this run.
@@ -28,8 +28,12 @@ pub(super) fn live(run: &RunData, served: &Served) -> Markup {
         true => Ways::Both,
         false => run.ways(),
     };
-    let about = "Round trips of the trial under way, of its first probe: smallest, mean and largest of each tenth of a second of \
-                 the last minute.";
+    let delays = match ways {
+        Ways::RoundTrip => "Responses",
+        Ways::OneWay | Ways::Both => "Delays",
+    };
+    let about = " of the trial under way, of its first probe: smallest, mean and largest of each tenth of a second of the last \
+                 minute.";
     html! {
         @if served.in_progress {
             section id="live" data-progress={ (served.address) "/progress" } {
@@ -38,7 +42,8 @@ pub(super) fn live(run: &RunData, served: &Served) -> Markup {
                 p class="status counts" {}
                 div class="plot" {}
                 p {
-                    (ways.words(about)) (ways.note())
+                    (delays) (about)
+                    @if ways == Ways::Both { " The delay of frames is one way, that of all others a response." }
                     " What follows is of the trials that were complete when this page was opened."
                 }
             }
@@ -46,14 +51,14 @@ pub(super) fn live(run: &RunData, served: &Served) -> Markup {
     }
 }
 
-/// Round trips over time, of frames the delays of their one way. The server answers with what fits the window.
+/// Delays over time. The server answers with what fits the window.
 pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
     let probes = run.probes();
     if probes.is_empty() || !served.tables.contains(&"records") {
         return html! {};
     }
-    let ways = run.ways();
-    let label = ways.words("Round trips over time. Plus, minus and arrow keys zoom; 0 shows all.");
+    let label =
+        run.delay_words("Round trips over time. Plus, minus and arrow keys zoom; 0 shows all.");
     let caption = "All trials end to end, in the order of their numbers: the smallest, mean and largest round trip of each \
                    stretch of time, and marks above where packets were not answered.";
     let body = html! {
@@ -68,13 +73,15 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
             p class="status" role="status" { "This view needs JavaScript." }
             ul class="marks" {}
             figcaption {
-                (ways.words(caption)) (ways.note())
+                (run.delay_words(caption)) (run.ways().note())
+                @if run.clock_moved() { (CLOCK_MOVED) }
                 " Strokes below: gaps of the CPU sentinel, and what happened to the clocks. Drag to zoom: close up, every \
                  packet is drawn."
             }
         }
     };
-    section("over-time", &ways.words("Every round trip over time"), body)
+    let title = run.delay_words("Every round trip over time");
+    section("over-time", &title, body)
 }
 
 /// Links to take its tables away.

@@ -9,6 +9,7 @@ use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_store::run::tail::{Tail, TailEvent};
+use delaylab_view::run::ShownDelay;
 use delaylab_view::words::plural;
 use futures_util::stream::unfold;
 use http::{HeaderName, HeaderValue};
@@ -192,11 +193,15 @@ struct Under {
 
 impl Under {
     fn new(first: &Record) -> Self {
+        let delay = match first.method.is_one_way() {
+            true => ShownDelay::RoundTrip,
+            false => ShownDelay::Response,
+        };
         Self {
             method: first.method,
             start: first.t_intended,
             packets: 0,
-            grid: Grid::new(0, CELL),
+            grid: Grid::new(delay, 0, CELL),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Round trips of a run over time, however long it is: a chunk for every few dozen records is kept, with
+//! Delays of a run over time, however long it is: a chunk for every few dozen records is kept, with
 //! its least and largest, and what is shown of any stretch of time is made of those; of a short stretch,
 //! of the records themselves. So no extreme is lost, at any zoom.
 
@@ -9,7 +9,7 @@ use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use delaylab_view::run::marks::Place;
 use delaylab_view::run::sketch::{EndToEnd, both_ranges};
-use delaylab_view::run::{Happening, Mark, Marks};
+use delaylab_view::run::{Happening, Mark, Marks, ShownDelay};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -39,9 +39,11 @@ const COLUMNS: [&str; 9] = [
     "clock_event",
 ];
 
-/// The round trips of every probe over time, trials end to end.
-#[derive(Debug, Default)]
+/// The delays of every probe over time, trials end to end.
+#[derive(Debug)]
 pub(super) struct Timeline {
+    /// Which these are, as on the run's page.
+    delay: ShownDelay,
     /// By their names: what one combination of levels calls its first probe, another may have as its second. `None` until
     /// something of it is recorded.
     probes: Vec<(String, Option<Probe>)>,
@@ -83,13 +85,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn from_record(record: &Record) -> Self {
-        let round_trip = record.round_trip().filter(|_| record.answered());
+    fn from_record(record: &Record, shown: ShownDelay) -> Self {
+        let delay = shown.of_record(record);
         Self {
-            range: round_trip.map(|ns| (ns, ns)),
-            sum: round_trip.unwrap_or(0).into(),
-            answered: round_trip.is_some().into(),
-            unanswered: round_trip.is_none().into(),
+            range: delay.map(|ns| (ns, ns)),
+            sum: delay.unwrap_or(0).into(),
+            answered: delay.is_some().into(),
+            unanswered: delay.is_none().into(),
         }
     }
 
@@ -168,6 +170,7 @@ impl Cells {
 /// Cells of equal length, filled in any order.
 #[derive(Debug)]
 pub(super) struct Grid {
+    delay: ShownDelay,
     start: Nanos,
     width: Nanos,
     cells: BTreeMap<Nanos, Counts>,
@@ -175,8 +178,9 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Of cells so long, in nanoseconds, from `start` on.
-    pub(super) fn new(start: Nanos, width: Nanos) -> Self {
+    pub(super) fn new(delay: ShownDelay, start: Nanos, width: Nanos) -> Self {
         Self {
+            delay,
             start,
             width: width.max(1),
             cells: BTreeMap::new(),
@@ -186,7 +190,7 @@ impl Grid {
     /// One record, due at `t`.
     pub(super) fn push(&mut self, t: Nanos, record: &Record) {
         if record.ended() {
-            self.add(t, &Counts::from_record(record));
+            self.add(t, &Counts::from_record(record, self.delay));
         }
     }
 
@@ -228,7 +232,12 @@ impl Timeline {
     pub(super) fn read(run: &Run) -> Self {
         let names = run.trials().iter();
         let names = names.map(|row| ((row.trial, row.probe), row.probe_name.as_str()));
-        let mut timeline = Self::for_probes(&names.collect());
+        // Where there is nothing but round trips, the two are the same.
+        let delay = match run.trials().iter().any(|row| row.method.is_one_way()) {
+            true => ShownDelay::RoundTrip,
+            false => ShownDelay::Response,
+        };
+        let mut timeline = Self::for_probes(&names.collect(), delay);
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
             timeline.push(row, record);
@@ -243,12 +252,13 @@ impl Timeline {
     }
 
     /// Without any record, of the probes of trials that have these names.
-    fn for_probes(names: &BTreeMap<(u32, u16), &str>) -> Self {
+    fn for_probes(names: &BTreeMap<(u32, u16), &str>, delay: ShownDelay) -> Self {
         let each = each_once(names.values().copied());
         let place = |name: &str| each.iter().position(|known| *known == name);
         let places = names.iter();
         let places = places.filter_map(|(&key, &name)| Some((key, place(name)?)));
         Self {
+            delay,
             place_of: places.collect(),
             probes: each.iter().map(|name| ((*name).to_owned(), None)).collect(),
             noise: Vec::new(),
@@ -263,7 +273,8 @@ impl Timeline {
         let t = probe.time.due(record);
         probe.clock.extend(Mark::from_record(record, t));
         if record.ended() {
-            probe.push(row, t, record);
+            let counts = Counts::from_record(record, self.delay);
+            probe.push(row, t, record, counts);
         }
     }
 
@@ -294,7 +305,7 @@ impl Timeline {
         let (from, to) = (from.clamp(0, end), to.clamp(0, end));
         let to = to.max(from);
         let cells = window.cells.clamp(1, CELLS);
-        let mut grid = Grid::new(from, (to - from) / cells as Nanos + 1);
+        let mut grid = Grid::new(self.delay, from, (to - from) / cells as Nanos + 1);
         let inside = probe.inside(from, to);
         let (width, are_few) = (grid.width, inside.len() < cells * CHUNKS_A_CELL);
         // One that lasts longer than a cell would be drawn where it begins. There are no more of these than cells.
@@ -354,13 +365,13 @@ impl Default for Probe {
 }
 
 impl Probe {
-    fn push(&mut self, row: u64, t: Nanos, record: &Record) {
+    fn push(&mut self, row: u64, t: Nanos, record: &Record, counts: Counts) {
         let fresh = Chunk {
             trial: record.trial,
             rows: [row, row + 1],
             t: [t, t],
             shift: t - record.t_intended,
-            counts: Counts::from_record(record),
+            counts,
         };
         match self.chunks.last_mut() {
             Some(last) if last.trial == fresh.trial && last.rows() < self.size => last.join(&fresh),
@@ -503,7 +514,7 @@ mod tests {
             (1, 1, "udp"),
         ];
         let names = probes.map(|(trial, probe, name)| ((trial, probe), name));
-        let mut timeline = Timeline::for_probes(&names.into());
+        let mut timeline = Timeline::for_probes(&names.into(), ShownDelay::Response);
         for (row, (trial, probe, _)) in (0..).zip(probes) {
             let mut record = Record::due(trial, probe, 0, Method::Udp, 0);
             record.t_send = Some(0);
@@ -524,7 +535,7 @@ mod tests {
     #[test]
     fn noise_after_the_last_packet_is_not_drawn_into_the_next_trial() {
         let names = [0, 1].map(|trial| ((trial, 0), "echo"));
-        let mut timeline = Timeline::for_probes(&names.into());
+        let mut timeline = Timeline::for_probes(&names.into(), ShownDelay::Response);
         for (row, (trial, t)) in (0..).zip([(0, 0), (0, 10), (1, 100), (1, 110)]) {
             let mut record = Record::due(trial, 0, 0, Method::Udp, t * SECOND);
             record.t_send = Some(record.t_intended);
