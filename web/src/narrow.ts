@@ -98,7 +98,7 @@ function sized(spec: Part, place: Place): Part {
   return { ...spec, ...fits, ...height, encoding: { ...encoding, y: { ...y, axis } } };
 }
 
-// In lines of so many letters.
+// In lines of this number of letters at most.
 function wrapped(text: string, letters: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

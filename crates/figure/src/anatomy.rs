@@ -17,7 +17,7 @@ pub(super) struct Anatomy;
 const DRAWN: [&str; 3] = ["p50", "p99", "max"];
 const QUANTILE: usize = 1;
 const RESPONSE: usize = 6;
-/// A response so many times as long as another at its quantile would leave of that a stroke.
+/// Beside a response that is longer than another at its quantile by this factor the other one would be a stroke.
 const FAR: f64 = 20.0;
 /// Pixels beside the bars for the response behind each.
 const BESIDE: usize = 70;

@@ -149,7 +149,7 @@ struct Line<'a> {
     name: String,
     /// Its delays, and what bounds another run's.
     sketch: &'a DelaySketch,
-    /// What came of all its packets.
+    /// Of all its packets.
     summary: &'a Summary,
 }
 

@@ -372,7 +372,7 @@ fn drawn_note(run: &RunData) -> String {
     worst_note(counts, "combinations of levels") + &sizes_note(run) + steps_note(run)
 }
 
-/// Which of so many are drawn, where these are not all.
+/// Which are drawn, where these are not all.
 fn worst_note([drawn, all]: [usize; 2], what: &str) -> String {
     match drawn < all {
         true => format!(

@@ -274,7 +274,7 @@ fn kind(panel: &Panel, shown: ShownDelay, excursion: &Excursion) -> &'static str
     }
 }
 
-/// The excursions that are drawn of one of so many panels.
+/// The excursions that are drawn of a panel beside others; `panels` counts all of them.
 fn marked(panel: &Panel, shown: ShownDelay, panels: usize) -> &[Excursion] {
     let most = (EXCURSIONS / panels.max(1)).clamp(1, OF_ONE);
     let bound = panel.bound(shown);

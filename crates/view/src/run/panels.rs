@@ -82,7 +82,7 @@ fn with_few_sizes(panels: Vec<Vec<Factor>>, sizes: &[&str]) -> Vec<Vec<Factor>> 
     kept.into_iter().map(|at| panels[at].clone()).collect()
 }
 
-/// Places of `most` at most among so many that are in order: the first, the last, and those evenly between.
+/// Places of `most` at most among `count` that are in order: the first, the last, and those evenly between.
 pub fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let is_kept = move |place: &usize| {
         let evenly = |k: usize| k * (count - 1) / (most - 1).max(1);
@@ -91,7 +91,7 @@ pub fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..count).filter(is_kept)
 }
 
-/// Which of these are drawn, each of which has a combination of levels and what came of it: all, or of more than anyone reads the
+/// Which of these are drawn, each of which has a combination of levels and its summaries: all, or of more than anyone reads the
 /// worst. What a run and its measured part have of one combination is drawn of both.
 pub fn drawn(combinations: &[(Vec<Factor>, Vec<&Summary>)], delay: ShownDelay) -> Vec<usize> {
     let mut alike: Vec<(Vec<&Factor>, Vec<usize>)> = Vec::new();

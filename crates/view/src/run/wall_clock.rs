@@ -14,7 +14,7 @@ pub struct Begin {
 }
 
 /// What to know of the times of a run whose clock moved; with a space before it.
-pub const CLOCK_MOVED: &str = " Times go on from where the clock was when each trial began: where the host was suspended or its clock was set, they are \
+pub const CLOCK_MOVED: &str = " Times continue from that of the clock when each trial began: after the host was suspended or its clock was set, they are \
      off by as much until the next trial.";
 
 impl RunData {
