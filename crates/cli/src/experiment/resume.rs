@@ -1,6 +1,7 @@
 //! `delaylab resume`.
 
-use super::run::{carry_out_and_show, resumable, with_load};
+use super::resumable::resumable;
+use super::run::{carry_out_and_show, with_load};
 use super::{conclude, killed};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
