@@ -10,7 +10,7 @@
 | `run` | carries an experiment out: simulations in this process, live paths and testbeds by the program |
 | `ping` | probes a target, and returns the run of it |
 | `open` | opens a run on disk |
-| `resume` | goes on with a run that was interrupted |
+| `resume` | continues a run that was interrupted |
 | `merge` | makes one run of shards |
 | `sweep` | carries a simulation out on a cluster: Dask, Ray, or an executor of `concurrent.futures` |
 | `compare` | says what changed between two runs |

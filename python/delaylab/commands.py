@@ -117,10 +117,10 @@ def resume(
     output: StrPath = "runs",
     progress: Progress | bool | None = None,
 ) -> Run:
-    """Goes on with a run that was interrupted, to its end: `delaylab resume`. Returns the run.
+    """Continues a run that was interrupted, to its end: `delaylab resume`. Returns the run.
 
     `run` is its folder, which ends in `.partial`, or its name in `output`. Trials that are complete stay as they are, and the one that was interrupted is
-    repeated; a ping, and a probe that goes on until it is stopped, become a complete run of what they recorded. A key is to be
+    repeated; a ping, and a probe that runs until it is stopped, become a complete run of what they recorded. A key is to be
     given again. `progress` is that of `run`, of the trials that were left.
     """
     folder = _folder("run", run)

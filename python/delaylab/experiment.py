@@ -199,7 +199,7 @@ def run(
     `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm where they
     are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. A run in which nothing was
     answered is returned, too; `UnreachableError` is raised where the target cannot be reached when it begins. Ctrl-C stops the
-    run; what was recorded stays in a folder that ends in `.partial`, with which `resume` goes on, and which is named on standard
+    run; what was recorded stays in a folder that ends in `.partial`, which `resume` continues, and which is named on standard
     error.
     """
     changed = _changed(experiment, quick, world, set, seed, target, measured)

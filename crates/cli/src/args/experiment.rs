@@ -178,7 +178,7 @@ impl ShownArgs {
 Trials that are complete stay as they are. The one that was interrupted is repeated; what it had \
 recorded is kept apart, in interrupted.arrow. Packets and load go where they went when the run began.
 
-A ping, and a probe that goes on until it is stopped, are not repeated: what they recorded becomes a complete run.")]
+A ping, and a probe that runs until it is stopped, are not repeated: what they recorded becomes a complete run.")]
 pub struct ResumeArgs {
     /// The run: directory (NAME-TIME.partial), name, or `latest`
     pub run: String,

@@ -92,7 +92,7 @@ fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
     Ok(entries.into_iter().map(listed).collect())
 }
 
-/// Is this directory there? The one that nobody named need not be: the first run makes it.
+/// Is this directory there? The usual one need not be: the first run makes it.
 ///
 /// # Errors
 /// It is not there and was named, or is no directory, or cannot be looked at.

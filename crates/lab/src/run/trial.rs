@@ -137,7 +137,7 @@ fn sent_nothing(summaries: &[Summary]) -> bool {
     summaries.iter().all(|summary| summary.counts.sent == 0)
 }
 
-/// Of probes whose reflector has another clock nobody knows how long a way takes.
+/// How long a way takes is not known of probes whose reflector has another clock.
 pub(super) fn withdraw_one_way(summaries: &mut [Summary], facts: &[ProbeFacts]) {
     for (summary, facts) in summaries.iter_mut().zip(facts) {
         if facts.records.reflector_clock == ReflectorClock::Unrelated {
