@@ -238,6 +238,48 @@ fn a_busy_reflector_is_named_against_an_idle_one() {
 }
 
 #[test]
+fn the_stages_of_the_prober_are_its_host_together() {
+    let text = experiment("64B", "[path.host]\nper_packet = \"3ms\"\n");
+    assert_said(
+        &text.replace("poisson", "every"),
+        &["time in the prober's host ("],
+    );
+}
+
+/// A reflector that takes about as long as a full queue, or less than the distance.
+#[test]
+fn a_second_cause_is_named_as_well() {
+    let paced =
+        |planted: &str| with_nodes(planted).replace("poisson = \"20ms\"", "every = \"40ms\"");
+    // The load goes to a host of its own.
+    let other = "\n[[path.link]]\nname = \"trunk\"\nfrom = \"s1\"\nto = \"s2\"\nrate = \"10Mbit/s\"\n\n\
+                 [[path.link]]\nname = \"sink\"\nfrom = \"s2\"\nto = \"c\"\n\n\
+                 [[path.node]]\nname = \"s2\"\nkind = \"switch\"\n\n\
+                 [[path.node]]\nname = \"c\"\nkind = \"host\"\n\n\
+                 [[load]]\nname = \"flood\"\nkind = \"cbr\"\nfrom = \"a\"\nto = \"c\"\nrate = \"12Mbit/s\"\n\
+                 payload = \"1200B\"\n\n[path.switch]\ndiscipline = \"fifo\"\nbuffer = \"15KB\"\n";
+    let queue = paced(&format!("host = {{ per_packet = \"8ms\" }}\n{other}"));
+    let queue = queue.replace("from = \"s1\"\nto = \"b\"", "from = \"s2\"\nto = \"b\"");
+    assert_said(
+        &queue,
+        &[
+            "is time in the reflector's host: 16.",
+            "is waiting in the queue of s1→s2, which was full",
+        ],
+    );
+    let far = paced("host = { per_packet = \"8ms\" }");
+    let far = far.replace("propagation = \"100us\"", "propagation = \"10ms\"");
+    assert_said(
+        &far,
+        &[
+            "71 % of the response of 56.0 ms ",
+            "is the minimum delay of its path (40.0 ms propagation",
+            "; 29 % is time in the reflector's host: 16.0 ms",
+        ],
+    );
+}
+
+#[test]
 fn a_path_without_queues_is_not_slow() {
     let found = assert_said(&experiment("64B", ""), &["the minimum delay of its path"]);
     assert!(!found.slow.conditions[0].is_slow());

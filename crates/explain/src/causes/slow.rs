@@ -24,7 +24,7 @@ use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
-use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
+use delaylab_stats::anatomy::{Part, Place, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::trains::Owner;
@@ -38,9 +38,13 @@ pub(super) const WORTH: f64 = 0.25;
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
 const ONE_LINK: f64 = 0.6;
+/// So much of what the prober's host takes one stage of it takes that is named.
+const ONE_PART: f64 = 0.6;
 /// What takes less in one direction of the network than in the other, but not less than this share of it, is in both; the handshake,
 /// which goes there and back, likewise.
 const ALIKE: f64 = 0.5;
+/// What takes so much of a response is named beside what takes most.
+const NAMED_BESIDE: f64 = 0.25;
 /// Packets whose median is taken at most; of more, so many are picked evenly.
 const MOST: usize = 1 << 20;
 
@@ -220,15 +224,41 @@ impl Condition {
     /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of what it takes at
     /// all.
     pub fn main(&self) -> Option<Spent> {
-        let mut of = match self.is_slow() {
+        self.largest(self.parts())
+    }
+
+    /// What else takes a good part of that: the largest first.
+    fn beside(&self, main: &Spent) -> Vec<Spent> {
+        let least = NAMED_BESIDE * self.usual_ns;
+        let mut parts = self.parts();
+        let mut beside = Vec::new();
+        let mut last = main.clone();
+        loop {
+            parts.retain(|part| !last.component.covers(&part.component));
+            match self.largest(parts.clone()) {
+                Some(next) if next.ns >= least => last = next,
+                _ => return beside,
+            }
+            beside.push(last.clone());
+        }
+    }
+
+    /// What it takes longer; of one that is not slow, what it takes at all.
+    fn parts(&self) -> Vec<Spent> {
+        let mut parts = match self.is_slow() {
             true => self.longer.clone(),
             false => self.spent.clone(),
         };
         if self.is_slow() && self.against == Against::LeastDelay {
             // One slow link is a cause as well, though the minimum delay of the path has it.
-            of.extend(self.slow_link().cloned());
+            parts.extend(self.slow_link().cloned());
         }
-        let of = in_network(of);
+        parts
+    }
+
+    /// The largest of these, or of what several of them are together.
+    fn largest(&self, parts: Vec<Spent>) -> Option<Spent> {
+        let of = in_the_prober(in_network(parts));
         let most =
             |of: &mut dyn Iterator<Item = &Spent>| of.max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned();
         let on_a_link = |spent: &&Spent| matches!(spent.component, Component::Serialisation(_));
@@ -263,13 +293,7 @@ impl Condition {
 
     /// How long packets spend in this, ns.
     pub fn in_component(&self, component: &Component) -> f64 {
-        let is_in = |spent: &&Spent| match component {
-            Component::Links => matches!(spent.component, Component::Serialisation(_)),
-            Component::Stages(all @ (StageSet::BOTH_WAYS | StageSet::NETWORK)) => {
-                matches!(&spent.component, Component::Stages(stages) if all.covers(*stages))
-            }
-            one => spent.component == *one,
-        };
+        let is_in = |spent: &&Spent| component.covers(&spent.component);
         self.spent.iter().filter(is_in).map(|spent| spent.ns).sum()
     }
 
@@ -368,6 +392,27 @@ fn in_network(mut of: Vec<Spent>) -> Vec<Spent> {
                 ns: one + other,
             });
         }
+    }
+    of
+}
+
+/// The stages of the prober's host as one, where none of them is most of what it takes.
+fn in_the_prober(mut of: Vec<Spent>) -> Vec<Spent> {
+    let (mut all, mut ns, mut most) = (StageSet::default(), 0.0, 0.0_f64);
+    for spent in &of {
+        if let Component::Stages(stages) = spent.component
+            && stages.place() == Place::Prober
+        {
+            all = all.iter().chain(stages.iter()).collect();
+            ns += spent.ns;
+            most = most.max(spent.ns);
+        }
+    }
+    if most < ONE_PART * ns {
+        of.push(Spent {
+            component: Component::Stages(all),
+            ns,
+        });
     }
     of
 }
@@ -712,7 +757,11 @@ fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
                     best(&mut all.iter().filter(like)),
                     best(&mut all.iter().filter(any)),
                 ];
-                for found in &references {
+                for (at, found) in references.iter().enumerate() {
+                    let rest = &references[at + 1..];
+                    if found.as_ref().is_some_and(|it| hides(it, condition, rest)) {
+                        continue;
+                    }
                     match found {
                         Some(found) => {
                             condition.hold_against(found, Against::Condition(found.label.clone()))
@@ -730,4 +779,13 @@ fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
         }
         condition.hold_against_least();
     }
+}
+
+/// Is a reference further beyond the next one than this is beyond the reference? Beside what is that slow nothing is.
+fn hides(reference: &Condition, condition: &Condition, rest: &[Option<Condition>]) -> bool {
+    let next = rest.first().and_then(Option::as_ref);
+    next.is_some_and(|next| {
+        let is_slow = reference.usual_ns >= SLOW * next.usual_ns;
+        is_slow && reference.usual_ns - next.usual_ns > condition.usual_ns - reference.usual_ns
+    })
 }

@@ -41,8 +41,19 @@ impl Component {
     /// Host or network.
     pub fn place(&self) -> Place {
         match self {
+            // Those before a packet is sent and the one after it has come back are of one host, too.
+            Component::Stages(stages) if StageSet::HOST.covers(*stages) => Place::Prober,
             Component::Stages(stages) => stages.place(),
             _ => Place::Network,
+        }
+    }
+
+    /// Is another one it, or a part of it?
+    pub(super) fn covers(&self, part: &Component) -> bool {
+        match (self, part) {
+            (Component::Links, Component::Serialisation(_)) => true,
+            (Component::Stages(all), Component::Stages(stages)) => all.covers(*stages),
+            (one, other) => one == other,
         }
     }
 

@@ -96,6 +96,27 @@ fn a_mean_without_late_packets_is_not_called_that_of_all() {
     );
 }
 
+/// The best of those that are like it is no reference where it is far slower than the best of all.
+#[test]
+fn what_is_slow_itself_is_no_reference() {
+    let of = |label: &str, ms: f64, host: HostCondition| Condition {
+        host,
+        ..condition("large", label, ms, None)
+    };
+    let held = |both_ms: f64| {
+        let mut all = vec![
+            of("idle", 21.0, HostCondition::Quiet),
+            of("both busy", both_ms, HostCondition::Stressed),
+            of("path busy", 301.0, HostCondition::Stressed),
+        ];
+        hold(&mut all, Baseline::Best);
+        all.pop().unwrap().against
+    };
+    let against = |label: &str| Against::Condition(label.to_owned());
+    assert_eq!(held(220.0), against("idle"));
+    assert_eq!(held(30.0), against("both busy"));
+}
+
 #[test]
 fn what_is_in_no_condition_is_part_of_the_whole() {
     let late = |lost_ms: f64| vec![(LateCause::Server, 1, lost_ms * MS)];
@@ -149,7 +170,7 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
     };
     assert_eq!(
         of(4.4, 4.3),
-        "70 % of the response is time in the network, in connect and both directions: 8.70 ms of 12.5 ms on average."
+        "70 % of the response is time in the network, in connect and both directions: 8.70 ms of 12.5 ms on average; 30 % is time in the server: 3.80 ms."
     );
     // One of them alone is much longer.
     assert_eq!(

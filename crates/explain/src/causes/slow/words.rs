@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 const MOST_OF: f64 = 0.5;
 /// A link that takes so much of the response is worth being named beside propagation.
 const WORTH_NAMING: f64 = 0.05;
+/// Of a minimum delay that is so much of the response it is said what it consists of.
+const WORTH_ITS_PARTS: f64 = 0.25;
 /// Late packets that move a mean by less than this share of it need no figure of their own.
 const MOVES: f64 = 0.01;
 
@@ -26,24 +28,31 @@ pub(super) fn answer(slow: &Slow) -> String {
     let Some(main) = first.main() else {
         return String::new();
     };
+    let beside = first.beside(&main);
     if first.is_slow() {
         let main = first.spent_in(&main);
-        return format!(
-            "{}. {}",
-            where_it_goes(first, &main, several),
-            against(first)
-        ) + &own_load(first, &main.component)
-            + &had_cpu(first);
+        let causes = || std::iter::once(&main).chain(&beside);
+        let sentence = match least_beyond(first, &main) {
+            Some(least) => format!(
+                "{}{}.",
+                is_least(first, least, several),
+                beside_it(first, causes())
+            ),
+            None => format!(
+                "{}{}. {}",
+                where_it_goes(first, &main, several),
+                beside_it(first, &beside),
+                against(first)
+            ),
+        };
+        let mut loads = causes().map(|one| own_load(first, &one.component));
+        let load = loads.find(|load| !load.is_empty()).unwrap_or_default();
+        return sentence + &load + &had_cpu(first);
     }
     let of_all = nothing_slow(slow, first);
     let where_it_goes = match least(first).filter(|_| !is_sending(&main.component)) {
-        Some(least) => format!(
-            "{} of the response of {} is the minimum delay of its path{}",
-            format_share(least / first.usual_ns),
-            length(first, several),
-            parts_of_least(first)
-        ),
-        None => where_it_goes(first, &main, several),
+        Some(least) => is_least(first, least, several),
+        None => where_it_goes(first, &main, several) + &beside_it(first, &beside),
     };
     format!("{of_all}{where_it_goes}.{}", had_cpu(first))
 }
@@ -103,6 +112,37 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
     )
 }
 
+/// `; 47 % is waiting in the queue of s1→s2, which was full: 26.4 ms`, of each of these.
+fn beside_it<'a>(condition: &Condition, others: impl IntoIterator<Item = &'a Spent>) -> String {
+    let each = others.into_iter().map(|one| {
+        let one = condition.spent_in(one);
+        format!(
+            "; {} is {}: {}",
+            format_share(one.ns / condition.usual_ns),
+            phrase(condition, &one.component),
+            format_duration_f64(one.ns)
+        )
+    });
+    each.collect()
+}
+
+/// The minimum delay of the path, ns, where a condition that is slow beside it takes less beyond it.
+fn least_beyond(condition: &Condition, main: &Spent) -> Option<f64> {
+    let is_beside = condition.against == Against::LeastDelay && !main.component.is_least();
+    let least = condition.against_ns.filter(|_| is_beside)?;
+    (least > main.ns).then_some(least)
+}
+
+/// `71 % of the response of 56.4 ms is the minimum delay of its path (40.0 ms propagation, 400 µs serialisation)`.
+fn is_least(condition: &Condition, least: f64, several: bool) -> String {
+    format!(
+        "{} of the response of {} is the minimum delay of its path{}",
+        format_share(least / condition.usual_ns),
+        length(condition, several),
+        parts_of_least(condition)
+    )
+}
+
 /// The mean with late packets, where these move it.
 fn with_late(usual_ns: f64, mean_ns: f64) -> Option<String> {
     let moves = (mean_ns - usual_ns).abs() >= MOVES * usual_ns;
@@ -128,7 +168,13 @@ pub(super) fn against(condition: &Condition) -> String {
         times => format!("{times:.0} times"),
     };
     match &condition.against {
-        Against::LeastDelay => format!("The minimum delay of the path is {ns}."),
+        Against::LeastDelay => format!(
+            "The minimum delay of the path is {ns}{}.",
+            match reference >= WORTH_ITS_PARTS * condition.usual_ns {
+                true => parts_of_least(condition),
+                false => String::new(),
+            }
+        ),
         Against::Condition(label) => format!("It takes {times} as long as {label} ({ns})."),
         Against::Run(label) if label.is_empty() => {
             format!("It takes {times} as long as in the baseline ({ns}).")
@@ -287,7 +333,7 @@ fn is_of_syns(condition: &Condition, stages: StageSet) -> bool {
 }
 
 fn of_stages(stages: StageSet) -> String {
-    match stages.place() {
+    match Component::Stages(stages).place() {
         Place::Prober => format!("time in the prober's host ({stages})"),
         Place::Reflector => "time in the reflector's host".to_owned(),
         Place::Server => "time in the server".to_owned(),
