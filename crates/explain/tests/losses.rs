@@ -545,6 +545,8 @@ struct Server {
     acknowledges: Option<Nanos>,
     /// Requests do not get there.
     is_away: bool,
+    /// A queue dropped packets.
+    drops: bool,
 }
 
 impl World for Server {
@@ -578,8 +580,10 @@ impl World for Server {
                 sink.record(&record).unwrap();
             }
         }
+        let dropped = "20 packets were dropped at s1→s2: the buffer was full".to_owned();
         let facts = ProbeFacts {
             records: FACTS,
+            warnings: Vec::from_iter(self.drops.then_some(dropped)),
             ..ProbeFacts::default()
         };
         Ok(TrialFacts::from(vec![facts; trial.probes.len()]))
@@ -626,14 +630,17 @@ fn requests_that_were_acknowledged_came_there() {
                [[probe]]\nname = \"ask\"\nmethod = \"http\"\npacing = { every = \"5ms\" }\nurl = \"http://192.0.2.1/\"\n\
                duration = \"1s\"\n";
     let said = |mut world: Server| explain_in(&mut world, ask, 1).lost_answer();
-    let acknowledged = said(Server {
-        acknowledges: Some(30 * MICROSECOND),
-        ..Server::default()
-    });
-    assert!(
-        acknowledged.contains(": all 200 requests were acknowledged, 30.0 µs after being sent (median), so that they arrived; the server"),
-        "{acknowledged}"
-    );
+    for drops in [false, true] {
+        let acknowledged = said(Server {
+            acknowledges: Some(30 * MICROSECOND),
+            drops,
+            ..Server::default()
+        });
+        assert!(
+            acknowledged.contains(": all 200 requests were acknowledged, 30.0 µs after being sent (median), so that they arrived; the server"),
+            "{acknowledged}"
+        );
+    }
     let away = said(Server {
         is_away: true,
         ..Server::default()

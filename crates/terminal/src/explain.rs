@@ -72,6 +72,7 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
         + &paragraph(&when, Paint::Dim, style)
         + &paragraph(&found.flawed_answer(), Paint::Warning, style)
         + &paragraph(&found.lost_answer(), Paint::Warning, style)
+        + &paragraph(&found.changed_answer(), Paint::Bold, style)
         + &paragraph(&found.slow_answer(), Paint::Bold, style)
         + &paragraph(&found.some_lost_answer(), Paint::Warning, style)
         + &paragraph(&found.irregular_answer(), Paint::Warning, style)

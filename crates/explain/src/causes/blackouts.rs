@@ -189,7 +189,9 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         Some(_) => dropped,
         None => met.and_dropped(rows, dropped.as_deref()),
     };
-    lost.or_else(|| starved(&met))
+    // A queue drops no request that the far kernel has: TCP sends again what it dropped.
+    let lost = lost.map(|lost| acknowledged(run, rows).unwrap_or(lost));
+    lost.or_else(|| met.waits())
         .or_else(|| {
             let way = which_way(rows, false)?;
             Some(match too_large(run, resolved, rows) {
@@ -266,6 +268,19 @@ pub(super) struct Acknowledged {
 }
 
 impl Acknowledged {
+    /// Of the requests by TCP of these rows.
+    pub(super) fn read(run: &Run, rows: &[&TrialRow]) -> Self {
+        let mut unanswered = Self::default();
+        for row in rows.iter().filter(|row| is_by_tcp(row)) {
+            run.scan(Some(row.trial), |of, record| {
+                if of.probe == row.probe && !record.answered() && record.ended() {
+                    unanswered.push(record);
+                }
+            });
+        }
+        unanswered
+    }
+
     /// Takes the record of a request that was not answered.
     pub(super) fn push(&mut self, record: &Record) {
         self.all += 1;
@@ -296,18 +311,14 @@ impl Acknowledged {
     }
 }
 
+/// Does the far kernel acknowledge its requests?
+pub(super) fn is_by_tcp(row: &TrialRow) -> bool {
+    row.method.is_stream() || row.method.asks_server()
+}
+
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
 fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
-    let mut unanswered = Acknowledged::default();
-    let by_tcp = rows.iter();
-    let by_tcp = by_tcp.filter(|row| row.method.is_stream() || row.method.asks_server());
-    for row in by_tcp {
-        run.scan(Some(row.trial), |of, record| {
-            if of.probe == row.probe && !record.answered() && record.ended() {
-                unanswered.push(record);
-            }
-        });
-    }
+    let unanswered = Acknowledged::read(run, rows);
     Some(format!(
         "{}; the server does not answer, or its \
          replies are lost on the way back (if only large ones are, a link there carries smaller packets than both ends expect, \
@@ -483,13 +494,6 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: Option<&str>) ->
         false => "",
     };
     Some(found.reason() + full)
-}
-
-/// Worlds that see into their path and saw no packet leave a queue.
-fn starved(met: &Met) -> Option<String> {
-    (met.any && met.ports.is_empty()).then(|| {
-        "none of them left the first queue of the path: others go before them, or there is no way".to_owned()
-    })
 }
 
 /// The reflector counts what comes to it. Of what was lost behind its last count that arrived, or where nothing counts, the

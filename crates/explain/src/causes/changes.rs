@@ -3,6 +3,7 @@
 use super::anatomies::Anatomies;
 use super::gather::GatheredStream;
 use delaylab_model::record::Record;
+use delaylab_model::units::{format_duration, format_duration_f64, format_signed_share};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::anatomy::{Part, StageSet, in_common};
 use delaylab_stats::change_points::{self, ChangePoint};
@@ -15,6 +16,8 @@ use std::collections::BTreeMap;
 
 /// A change of less than this share of the level is not worth a word.
 const LEAST_SHARE: f64 = 0.01;
+/// From this factor on a change is said first.
+const LARGE: f64 = 1.25;
 /// Shorter trials are not looked at: what a moment brings is an excursion.
 const LEAST_LENGTH: Nanos = SECOND;
 /// The stages of a change are those that moved by so much of it together.
@@ -54,6 +57,46 @@ pub struct Change {
     pub relative: Option<(f64, f64)>,
     /// The stages that moved by most of it; `None` where the stamps do not tell several apart, or where it is in many of them.
     pub stages: Option<StageSet>,
+}
+
+impl Changes {
+    /// The largest change that lasts to the end of its trial, where that is large: `From 1.91 s on the median response is 6.39 ms, and
+    /// 4.36 ms before (+47 %), in forward path.`
+    pub(super) fn answer(&self, of_one_trial: bool) -> String {
+        let within = |change: &Change| match &change.scope {
+            Scope::Within {
+                trial,
+                probe,
+                after,
+            } => Some((*trial, probe.clone(), *after)),
+            Scope::Between { .. } => None,
+        };
+        let largest = self
+            .found
+            .first()
+            .filter(|change| size(change) >= LARGE.ln());
+        let Some((change, (trial, probe, after))) = largest.and_then(|it| Some((it, within(it)?)))
+        else {
+            return String::new();
+        };
+        let of_stream = self.found.iter().filter_map(within);
+        let mut of_stream = of_stream.filter(|it| (it.0, &it.1) == (trial, &probe));
+        if of_stream.any(|it| it.2 > after) {
+            return String::new();
+        }
+        let by = format_signed_share(change.after / change.before - 1.0);
+        let [before, later] = [change.before, change.after].map(format_duration_f64);
+        let of_trial = match of_one_trial {
+            true => String::new(),
+            false => format!(" in trial {trial}"),
+        };
+        let stages = change.stages;
+        let stages = stages.map_or_else(String::new, |stages| format!(", in {stages}"));
+        format!(
+            "From {} on{of_trial} the median response is {later}, and {before} before ({by}){stages}.",
+            format_duration(after)
+        )
+    }
 }
 
 /// Where a change was seen.
@@ -294,4 +337,45 @@ fn worth_a_word(point: &ChangePoint, scope: Scope, stages: Option<StageSet>) -> 
         relative,
         stages,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_stats::anatomy::Stage;
+
+    fn change(trial: u32, after_s: i64, [before, after]: [f64; 2]) -> Change {
+        Change {
+            scope: Scope::Within {
+                trial,
+                probe: "echo".to_owned(),
+                after: after_s * SECOND,
+            },
+            before,
+            after,
+            relative: None,
+            stages: Some(Stage::ForwardPath.into()),
+        }
+    }
+
+    #[test]
+    fn a_large_change_for_good_is_said() {
+        let said = |found: Vec<Change>| {
+            let changes = Changes {
+                found,
+                visible: None,
+            };
+            changes.answer(true)
+        };
+        let large = || change(0, 2, [4.36e6, 6.39e6]);
+        assert_eq!(
+            said(vec![large()]),
+            "From 2.00 s on the median response is 6.39 ms, and 4.36 ms before (+47 %), in forward path."
+        );
+        // It is small, or it does not last.
+        assert_eq!(said(vec![change(0, 2, [4.0e6, 4.8e6])]), "");
+        assert_eq!(said(vec![large(), change(0, 3, [6.39e6, 4.36e6])]), "");
+        assert!(!said(vec![large(), change(1, 3, [6.39e6, 4.36e6])]).is_empty());
+        assert_eq!(said(Vec::new()), "");
+    }
 }

@@ -2,13 +2,15 @@
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
 use super::blackouts::{
-    Acknowledged, counted_errors, counted_failures, end, failures, rejected, which_way,
+    Acknowledged, counted_errors, counted_failures, end, failures, is_by_tcp, rejected, which_way,
 };
 use super::combination::{self, dropped, is_blackout, rows_of_trials};
 use super::gather::{GatheredStream, with_requests};
 use super::met::{Met, timeout};
+use super::stretch::{self, LossyStretch};
 use super::totals::{lost_share, total};
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
 use delaylab_model::trial::Dropped;
@@ -41,6 +43,8 @@ pub struct Losses {
     pub most: Option<(String, f64)>,
     /// The longest outage of any stream.
     pub outage: Option<Outage>,
+    /// Where most of what one stream lost is close together, with packets that were answered between.
+    pub stretch: Option<Stretch>,
     /// Corrupt replies, which are no answers and no losses: an outage may have more packets than were lost.
     pub corrupt: u64,
     /// The likely reason, where the run's tables tell it.
@@ -56,18 +60,41 @@ pub struct Outage {
     pub row: outage::Outage,
 }
 
+/// Most losses of a stream, close together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The trial, where there are several.
+    pub trial: Option<u32>,
+    /// How many, and when.
+    pub row: LossyStretch,
+}
+
 /// What `Explanation::outage_warning` says of this run, by what its trials kept: records are read only of those that older
-/// versions recorded. That requests were acknowledged is in records alone, and is left out.
+/// versions recorded, and of requests in trials that dropped packets: those that were acknowledged were not lost by that. Of
+/// others it is left out that they were.
 pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> {
-    find(run, resolved, |row| read_outage(run, row), |_| None)?.outage_warning()
+    let acknowledged = |rows: &[&TrialRow]| {
+        let drops = drops(rows_of_trials(run.trials().iter(), rows));
+        let read = (!drops.is_empty()).then(|| Acknowledged::read(run, rows));
+        arrived(read?)
+    };
+    find(
+        run,
+        resolved,
+        |row| read_outage(run, row),
+        |_| None,
+        acknowledged,
+    )?
+    .outage_warning()
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose. `outage` says the
-/// longest outage of a row that has not kept it, `acknowledged` that requests of these rows which were lost had arrived.
+/// longest outage of a row that has not kept it, `stretch` where most losses of a row are, `acknowledged` that requests of these rows which were lost had arrived.
 pub(super) fn find(
     run: &Run,
     resolved: Option<&Resolved>,
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
+    stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
     acknowledged: impl Fn(&[&TrialRow]) -> Option<String>,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
@@ -107,8 +134,9 @@ pub(super) fn find(
         blackouts_end: end(of_all(&blackouts, "late"), of_all(&blackouts, "corrupt")),
         most: most(&alike),
         outage: longest_outage(run, &rows, outage),
+        stretch: lossy_stretch(run, &rows, stretch),
         corrupt: total(&rows, "corrupt"),
-        reason: reason(run, resolved, &rows, acknowledged(&rows)),
+        reason: reason(run, resolved, &rows, acknowledged),
     })
 }
 
@@ -126,9 +154,13 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
 fn reason(
     run: &Run,
     resolved: Option<&Resolved>,
-    rows: &[&TrialRow],
-    acknowledged: Option<String>,
+    all: &[&TrialRow],
+    acknowledged: impl Fn(&[&TrialRow]) -> Option<String>,
 ) -> Option<String> {
+    let has_arrived = |row: &&TrialRow| is_by_tcp(row) && acknowledged(&[*row]).is_some();
+    let (arrived, rows): (Vec<&TrialRow>, Vec<&TrialRow>) =
+        all.iter().partition(|row| has_arrived(row));
+    let rows = rows.as_slice();
     let (late, in_time): (Vec<&TrialRow>, Vec<&TrialRow>) =
         rows.iter().partition(|row| may_have_waited(resolved, row));
     let met = Met::new(run, resolved, &late);
@@ -142,6 +174,8 @@ fn reason(
         None => by_drops(run, rows),
     };
     seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
+    let arrived = acknowledged(&arrived).map(|why| (total(&arrived, "lost"), vec![why]));
+    seen.extend(arrived);
     let seen = most_first(seen);
     unseen.retain(|row| 2 * total(&[row], "refused") <= total(&[row], "lost"));
     let several = seen.len() + usize::from(!unseen.is_empty()) > 1;
@@ -149,14 +183,14 @@ fn reason(
         true => format!("{lost} where {}", reasons.join(" or ")),
         false => reasons.join("; "),
     });
-    let way = which_way(&unseen, unseen.len() < rows.len());
+    let way = which_way(&unseen, unseen.len() < all.len());
     let unknown = || format!("of {} it is not known why", total(&unseen, "lost"));
     // Both are of all rows: where some of them have another reason they would stand for too many.
     let silent = seen.is_empty() && !unseen.is_empty();
-    let told = || rejected(rows).or(acknowledged).filter(|_| silent);
+    let told = || rejected(rows).filter(|_| silent);
     let way = way.or_else(told);
     let way = way.or_else(|| (several && !unseen.is_empty()).then(unknown));
-    let errors = failed(rows).or_else(|| counted_errors(run, rows));
+    let errors = failed(all).or_else(|| counted_errors(run, all));
     let reasons: Vec<String> = of_each.chain(errors).chain(way).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
@@ -180,9 +214,13 @@ pub(super) fn acknowledged_of(
     let of_rows = streams.iter();
     let of_rows = of_rows.filter(|stream| places.contains(&place(stream.row)));
     of_rows.for_each(|stream| all.merge(&stream.lost));
+    arrived(all)
+}
+
+fn arrived(acknowledged: Acknowledged) -> Option<String> {
     Some(format!(
         "{}: the server did not answer them, or its replies were lost on the way back",
-        all.said()?
+        acknowledged.said()?
     ))
 }
 
@@ -253,6 +291,20 @@ fn longest_outage(
     })
 }
 
+/// That of these rows in which most was lost.
+fn lossy_stretch(
+    run: &Run,
+    rows: &[&TrialRow],
+    stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
+) -> Option<Stretch> {
+    let each = rows.iter().filter_map(|row| Some((row, stretch(row)?)));
+    let (row, most) = each.max_by_key(|(_, stretch)| stretch.lost)?;
+    Some(Stretch {
+        trial: (run.trial_count() > 1).then_some(row.trial),
+        row: most,
+    })
+}
+
 /// The longest outage of a row, from its records.
 fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
     let mut packets = Vec::new();
@@ -266,16 +318,23 @@ fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
 
 /// The longest outage of a row, from its stream.
 pub(super) fn outage_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<outage::Outage> {
+    outage::longest(ended(streams, row)?)
+}
+
+/// Where most losses of a row are, from its stream.
+pub(super) fn stretch_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<LossyStretch> {
+    stretch::lossy_stretch(&ended(streams, row)?)
+}
+
+/// When each packet of a row that was waited for to its end was due, and whether it was answered.
+fn ended(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<Vec<(Nanos, bool)>> {
     let place = |row: &TrialRow| (row.trial, row.probe);
     let mut streams = streams.iter();
     let stream = streams.find(|stream| place(stream.row) == place(row))?;
     let packets = stream.due.iter().zip(&stream.response).zip(0..);
     let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
-    outage::longest(
-        ended
-            .map(|((due, response), _)| (*due, !response.is_nan()))
-            .collect(),
-    )
+    let each = ended.map(|((due, response), _)| (*due, !response.is_nan()));
+    Some(each.collect())
 }
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
@@ -322,12 +381,36 @@ impl Losses {
         } else {
             "answer"
         };
-        let outage = outage.map_or_else(String::new, |outage| outage.words(answer));
+        let outage = match outage {
+            Some(outage) => outage.words(answer),
+            None => {
+                let stretch = self.stretch.as_ref();
+                stretch.map_or_else(String::new, Stretch::words)
+            }
+        };
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         format!(
             "{} of {} {packets} {were} lost ({share}){blackouts}{most}{outage}{reason}.",
             self.lost, self.sent
+        )
+    }
+}
+
+impl Stretch {
+    /// `, 40 of them among 101 packets (from 1.42 s to 1.92 s of trial 3)`.
+    fn words(&self) -> String {
+        let of = self.trial.map(|trial| format!(" of trial {trial}"));
+        let LossyStretch {
+            packets,
+            lost,
+            from,
+            to,
+        } = self.row;
+        let [from, to] = [from, to].map(format_duration);
+        format!(
+            ", {lost} of them among {packets} packets (from {from} to {to}{})",
+            of.unwrap_or_default()
         )
     }
 }
@@ -376,6 +459,7 @@ mod tests {
             blackouts_end: end(0, 0),
             most: None,
             outage: Some(outage(None, 226, 870 * MS, None)),
+            stretch: None,
             corrupt: 0,
             reason: None,
         };
@@ -383,6 +467,22 @@ mod tests {
             losses.sentence(),
             "226 of 400 packets were lost (56 %), no answer to 226 in a row (from 870 ms to the end)."
         );
+        let stretch = LossyStretch {
+            packets: 101,
+            lost: 40,
+            from: 1420 * MS,
+            to: 1920 * MS,
+        };
+        let close = Losses {
+            outage: None,
+            stretch: Some(Stretch {
+                trial: None,
+                row: stretch,
+            }),
+            ..losses.clone()
+        };
+        let says = "(56 %), 40 of them among 101 packets (from 1.42 s to 1.92 s).";
+        assert!(close.sentence().ends_with(says), "{}", close.sentence());
         losses.corrupt = 1;
         let says = "(56 %), no valid answer to 226 in a row (from 870 ms to the end).";
         assert!(losses.sentence().ends_with(says), "{}", losses.sentence());
@@ -424,6 +524,7 @@ mod tests {
             blackouts_end: end(0, 0),
             most: Some(("case CoDel, streams 4".to_owned(), 0.0269)),
             outage: None,
+            stretch: None,
             corrupt: 0,
             reason: Some("the queue of r→s dropped packets (CoDel)".to_owned()),
         };
@@ -465,6 +566,7 @@ mod tests {
             blackouts_end: end(0, 0),
             most: None,
             outage: None,
+            stretch: None,
             corrupt: 0,
             reason: None,
         };

@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(super) struct Met {
     /// In the order of the way.
     pub(super) ports: Vec<Port>,
+    /// The queue in which packets before these, which warmed their stream up, waited longest.
+    before: Option<Port>,
     /// Does the world see into the path?
     pub(super) any: bool,
     /// Lost packets whose time-out passed before a queue of their trial dropped anything: where packets wait too long, these did.
@@ -48,9 +50,11 @@ impl Met {
         for row in rows.iter().filter(|_| any) {
             let timeout = timeout(resolved, row);
             run.for_each_hop(Some(row.trial), |hop| {
-                if hop.probe == row.probe && row.counts(hop.seq) {
-                    let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
-                    met.port(&hop.port).add(waited, timeout);
+                let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
+                match hop.probe == row.probe {
+                    true if row.counts(hop.seq) => met.port(&hop.port).add(waited, timeout),
+                    true => met.add_before(&hop.port, waited, timeout),
+                    false => {}
                 }
             });
         }
@@ -70,14 +74,31 @@ impl Met {
         let known = self.ports.iter().position(|port| port.name == *name);
         let at = known.unwrap_or(self.ports.len());
         if known.is_none() {
-            self.ports.push(Port {
-                name: name.clone(),
-                most: 0,
-                too_long: 0,
-                timeout: None,
-            });
+            self.ports.push(Port::new(name));
         }
         &mut self.ports[at]
+    }
+
+    fn add_before(&mut self, name: &Arc<str>, waited: Nanos, timeout: Option<Nanos>) {
+        let is_longest = |known: &Port| known.name == *name || known.most < waited;
+        if self.before.as_ref().is_none_or(is_longest) {
+            let known = self.before.take().filter(|known| known.name == *name);
+            let mut longest = known.unwrap_or_else(|| Port::new(name));
+            longest.add(waited, timeout);
+            self.before = Some(longest);
+        }
+    }
+
+    /// Where packets wait still that left no queue as long as they counted; `None` where any did, and where the world does not see
+    /// into the path.
+    pub(super) fn waits(&self) -> Option<String> {
+        if !self.any || !self.ports.is_empty() {
+            return None;
+        }
+        Some(match &self.before {
+            Some(before) => before.waits(),
+            None => "none of them left the first queue of the path: others go before them, or there is no way".to_owned(),
+        })
     }
 
     /// Why packets of these rows were lost, which waited longer than their time-out or were `dropped` as that says.
@@ -97,6 +118,30 @@ impl Met {
 }
 
 impl Port {
+    fn new(name: &Arc<str>) -> Self {
+        Self {
+            name: name.clone(),
+            most: 0,
+            too_long: 0,
+            timeout: None,
+        }
+    }
+
+    /// `they wait in the queue of s1→s2, in which packets before them waited for up to 6.83 s, longer than their time-out of 1.00 s`.
+    fn waits(&self) -> String {
+        let most = format_duration_f64(self.most as f64);
+        let timeout = self.timeout.map_or_else(String::new, |timeout| {
+            format!(
+                ", longer than their time-out of {}",
+                format_duration(timeout)
+            )
+        });
+        format!(
+            "they wait in the queue of {}, in which packets before them waited for up to {most}{timeout}",
+            self.name
+        )
+    }
+
     fn add(&mut self, waited: Nanos, timeout: Option<Nanos>) {
         self.most = self.most.max(waited);
         if let Some(timeout) = timeout.filter(|&timeout| waited >= timeout) {
@@ -191,6 +236,27 @@ pub(super) fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Opt
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    /// Only what warmed their stream up left a queue.
+    #[test]
+    fn what_waits_still_is_in_the_queue_where_those_before_waited_longest() {
+        let mut met = Met {
+            any: true,
+            ..Met::default()
+        };
+        let none = met.waits().unwrap();
+        assert!(none.starts_with("none of them left the first queue"));
+        let second = 1_000_000_000;
+        for (port, waited) in [("a→r", 1), ("r→s", 2), ("r→s", 6), ("a→r", 3)] {
+            met.add_before(&port.into(), waited * second, Some(second));
+        }
+        assert_eq!(
+            met.waits().unwrap(),
+            "they wait in the queue of r→s, in which packets before them waited for up to 6.00 s, longer than their time-out of 1.00 s"
+        );
+        met.port(&"r→s".into()).add(second, None);
+        assert_eq!(met.waits(), None);
+    }
 
     #[test]
     fn what_became_of_most_comes_first() {

@@ -23,6 +23,7 @@
 //! | [`roles`] | which processes are the run's own |
 //! | `routers.rs` | routers on the way to a target, which tools such as mtr ask, too |
 //! | [`effects`] | what each factor that was varied does to the response |
+//! | `stretch` | where the losses of a stream lie close together |
 //! | [`changes`] | when the response changed its level |
 //! | [`stages`] | how packets spend their time, and late ones more, by condition where these differ |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
@@ -47,6 +48,7 @@ mod routers;
 pub mod slow;
 pub mod spent;
 pub mod stages;
+mod stretch;
 #[cfg(test)]
 mod testing;
 mod totals;
@@ -231,6 +233,15 @@ impl Explanation {
         self.slow.answer()
     }
 
+    /// When the response changed its level for good, where there is one combination of levels, which nothing else is to change; empty
+    /// where it did not.
+    pub fn changed_answer(&self) -> String {
+        match self.slow.conditions.as_slice() {
+            [_] => self.changes.answer(self.trials == 1),
+            _ => String::new(),
+        }
+    }
+
     /// Whose fault the late packets are, in a sentence or two.
     pub fn late_answer(&self) -> String {
         words::answer(self)
@@ -268,11 +279,12 @@ impl Explanation {
         self.losses.as_ref()?.outage_warning()
     }
 
-    /// What is wrong with trials, what lost everything, what is slow, what else was lost, then whose fault the late packets are.
+    /// What is wrong with trials, what lost everything, what changed, what is slow, what else was lost, then whose fault the late packets are.
     pub fn answer(&self) -> String {
         let all = [
             self.flawed_answer(),
             self.lost_answer(),
+            self.changed_answer(),
             self.slow_answer(),
             self.some_lost_answer(),
             self.irregular_answer(),
@@ -393,6 +405,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             run,
             resolved,
             |row| losses::outage_of(&gathered.streams, row),
+            |row| losses::stretch_of(&gathered.streams, row),
             |rows| losses::acknowledged_of(&gathered.streams, rows),
         ),
         irregular: irregular(run, resolved, &gathered),

@@ -12,10 +12,11 @@ use delaylab_model::units::{
 };
 use delaylab_stats::comparison::Bounds;
 
-/// What it says, the gravest first: what was lost, what is slow, what else was lost, what else became of packets, what is late.
+/// What it says, the gravest first: what was lost, what changed, what is slow, what else was lost, what else became of packets, what is late.
 pub fn answers(found: &Explanation) -> impl Iterator<Item = String> {
     let answers = [
         found.lost_answer(),
+        found.changed_answer(),
         found.slow_answer(),
         found.some_lost_answer(),
         found.irregular_answer(),
