@@ -151,6 +151,8 @@ impl Resampling {
             freedom: Freedom::ALL,
             as_drawn: false,
             is_of_trials: false,
+            is_counted: false,
+            by_packets: false,
         }
     }
 

@@ -18,11 +18,14 @@
 //! (`examples/two_samples.rs`).
 
 mod distances;
+mod drift;
+mod events;
 mod permutation;
 mod shift;
 #[cfg(test)]
 mod tests;
 
+pub use drift::{Drift, median_within};
 pub use shift::{Apart, Series, Shift, shift, shifts};
 
 use crate::functional::Functional;

@@ -14,6 +14,10 @@ const MIN_DEGREES: f64 = 7.0;
 const UNSURE: f64 = 1.2;
 /// With fewer degrees of freedom trials must be significantly apart to count in the place of blocks.
 const MIN_TRIAL_DEGREES: f64 = 3.0;
+/// Quantiles of the normal law: at 95 %, and at the 80 % beyond which counts vary by more than counts do. Less sure than that,
+/// so that what few trials cannot prove is seldom left out.
+const AT_95: f64 = 1.645;
+const OF_COUNTS: f64 = 0.842;
 /// So many that Student's law is the normal one.
 const MANY: u32 = 1000;
 
@@ -148,7 +152,8 @@ impl Resampling {
     /// The interval by repeats, where they tell of a larger variance than blocks do. To use it only where the variance
     /// is *significantly* larger would leave out what repeats differ by as long as few of them cannot prove it, and
     /// call two of the same different in up to 14 % of cases instead of 5 % (`examples/false_alarms.rs`). Of two or
-    /// three repeats it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else.
+    /// three repeats it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else. Counts that vary
+    /// by no more than counts do are no repeats that differ.
     fn by_repeats(
         &self,
         number: &Replicates,
@@ -160,6 +165,10 @@ impl Resampling {
         }
         let found = spread.bounds(number, Some(by_blocks));
         if spread.degrees < MIN_TRIAL_DEGREES && !found.repeats_differ {
+            return None;
+        }
+        let as_counts = by_blocks.variance(number.value) * chance_ratio(spread.degrees, OF_COUNTS);
+        if number.by_packets || number.is_counted && spread.variance <= as_counts {
             return None;
         }
         Some(Bounds {
@@ -222,7 +231,7 @@ impl Spread {
         let degrees = self.effective_degrees;
         let half = student::two_sided(CONFIDENCE, degrees) * self.variance.sqrt();
         let from_blocks = by_blocks.map(|bounds| bounds.variance(number.value));
-        let by_chance = from_blocks.map(|from| from * chance_ratio(self.degrees) * UNSURE);
+        let by_chance = from_blocks.map(|from| from * chance_ratio(self.degrees, AT_95) * UNSURE);
         let of_packets =
             by_blocks
                 .zip(from_blocks)
@@ -240,10 +249,10 @@ impl Spread {
     }
 }
 
-/// 95 % quantile of χ²/df (Wilson and Hilferty 1931).
-fn chance_ratio(df: f64) -> f64 {
+/// Quantile of χ²/df (Wilson and Hilferty 1931), at this one of the normal law.
+fn chance_ratio(df: f64, z: f64) -> f64 {
     let part = 2.0 / (9.0 * df);
-    (1.0 - part + 1.645 * part.sqrt()).powi(3)
+    (1.0 - part + z * part.sqrt()).powi(3)
 }
 
 /// Percentiles of the draws, and the same moved so that the median draw is the value: a statistic

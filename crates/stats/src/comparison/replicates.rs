@@ -83,6 +83,10 @@ pub struct Replicates {
     pub(super) as_drawn: bool,
     /// Whole trials say how much it varies, so that more packets in each of them would not make its interval shorter.
     pub(super) is_of_trials: bool,
+    /// It is of values that are only counted, such as losses: nothing but their number makes trials differ.
+    pub(super) is_counted: bool,
+    /// Trials say nothing against it that packets do not.
+    pub(super) by_packets: bool,
 }
 
 impl Replicates {
@@ -127,6 +131,8 @@ impl Replicates {
             freedom,
             as_drawn: numbers.iter().any(|number| number.as_drawn),
             is_of_trials: numbers.iter().any(|number| number.is_of_trials),
+            is_counted: numbers.iter().all(|number| number.is_counted),
+            by_packets: numbers.iter().all(|number| number.by_packets),
             trials: numbers
                 .iter()
                 .flat_map(|n| n.trials.iter().copied())
@@ -157,6 +163,15 @@ impl Replicates {
     pub fn of_trials_alone(self) -> Self {
         Self {
             is_of_trials: true,
+            ..self
+        }
+    }
+
+    /// The same of what every trial says alike.
+    #[must_use]
+    pub fn by_packets(self) -> Self {
+        Self {
+            by_packets: true,
             ..self
         }
     }

@@ -80,7 +80,9 @@ impl Resampling {
             freedom: Freedom::new(self.free_blocks(&trials), limit),
             trials,
             as_drawn: is_share,
+            is_counted: is_share,
             is_of_trials: false,
+            by_packets: false,
         })
     }
 

@@ -233,6 +233,11 @@ impl<'a> Statistic<'a> {
         }
     }
 
+    /// Its values, trial by trial.
+    pub(crate) fn parts(&self) -> &[Part<'a>] {
+        &self.parts
+    }
+
     /// Which statistic it is.
     pub const fn statistic(&self) -> Functional {
         self.functional

@@ -1,5 +1,7 @@
 //! By how much a statistic of B is larger than that of A.
 
+use super::drift::{self, Drift};
+use super::events;
 use crate::comparison::{Bounds, ByTrial, Design, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
@@ -36,13 +38,22 @@ pub struct Apart {
     reach: f64,
     /// Degrees of freedom of that.
     degrees: u32,
+    /// Sides that have no steady level, where their values lie apart all the same.
+    pub drifts: [Option<Drift>; 2],
 }
 
 impl Apart {
     /// The difference from which on they are told apart at this confidence.
     pub fn least(&self, confidence: f64) -> f64 {
+        if self.is_by_drift() {
+            return 0.0;
+        }
         let by = |confidence| student::two_sided(confidence, self.degrees);
         self.reach * (by(confidence) / by(CONFIDENCE)).max(TIMES)
+    }
+
+    fn is_by_drift(&self) -> bool {
+        self.drifts.iter().any(Option::is_some)
     }
 }
 
@@ -101,6 +112,7 @@ fn with_draws(
         (_, Some(medians)) => medians.intervals(),
         _ => found,
     };
+    let (absolute, relative) = possible((absolute, relative), [a, b]);
     Shift {
         statistic: functional,
         a: sides[0].value,
@@ -126,6 +138,29 @@ fn statistic<'a>(
 }
 
 type Interval = Result<Bounds, String>;
+
+/// Of values that are never below 0: nothing is shorter by more than all of A.
+fn possible(
+    (absolute, relative): (Interval, Interval),
+    sides: [&[Series<'_>]; 2],
+) -> (Interval, Interval) {
+    let values = |side: &[Series<'_>]| {
+        let values = side.iter().flat_map(|series| series.values).copied();
+        values.filter(|value| !value.is_nan()).collect::<Vec<f64>>()
+    };
+    let [a, b] = sides.map(values);
+    if a.iter().chain(&b).any(|value| *value < 0.0) {
+        return (absolute, relative);
+    }
+    let largest = a.iter().copied().fold(0.0, f64::max);
+    let at_least = |interval: Interval, least: f64| {
+        interval.map(|bounds| Bounds {
+            low: bounds.low.max(least),
+            ..bounds
+        })
+    };
+    (at_least(absolute, -largest), at_least(relative, -1.0))
+}
 
 fn intervals(
     sides: &[Statistic<'_>; 2],
@@ -188,6 +223,10 @@ fn differences(
         }))
     };
     let absolute = Replicates::combine(&[&a, &b], |x| x[1] - x[0]);
+    let absolute = match events::only_on_one_side(sides) {
+        true => absolute.by_packets(),
+        false => absolute,
+    };
     let relative = if a.is_positive() {
         interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
     } else {
@@ -218,6 +257,8 @@ struct Medians {
     a: Middle,
     b: Middle,
     degrees: u32,
+    /// Of sides whose values hardly overlap.
+    drifts: [Option<Drift>; 2],
 }
 
 impl Medians {
@@ -239,6 +280,7 @@ impl Medians {
             a: a?,
             b: b?,
             degrees,
+            drifts: drift::of_sides_apart(values),
         })
     }
 
@@ -246,6 +288,7 @@ impl Medians {
         Apart {
             reach: self.a.reach + self.b.reach,
             degrees: self.degrees,
+            drifts: self.drifts,
         }
     }
 
@@ -255,7 +298,11 @@ impl Medians {
 
     /// Of B − A, absolute and relative to A.
     fn intervals(&self) -> (Interval, Interval) {
-        let ([a_low, a_high], [b_low, b_high]) = (self.a.ends(), self.b.ends());
+        let ends = |middle: &Middle| match self.apart().is_by_drift() {
+            true => middle.most,
+            false => middle.ends(),
+        };
+        let ([a_low, a_high], [b_low, b_high]) = (ends(&self.a), ends(&self.b));
         let bounds = |low: f64, high: f64| Bounds {
             low,
             high,
@@ -276,6 +323,8 @@ struct Middle {
     median: f64,
     reach: f64,
     smallest: f64,
+    /// Between which ends most values are.
+    most: [f64; 2],
 }
 
 impl Middle {
@@ -285,16 +334,18 @@ impl Middle {
         let mut at = |q: f64| Functional::Quantile(q).value(&mut values);
         let (median, smallest) = (at(0.5)?, at(0.0)?);
         let quartiles = at(0.75)? - at(0.25)?;
+        let most = [at(0.05)?, at(0.95)?];
         // Of values of which half are equal, quartiles do not say how far they spread.
         let spread = match quartiles > 0.0 {
             true => quartiles,
-            false => (at(0.95)? - at(0.05)?) / TAILS,
+            false => (most[1] - most[0]) / TAILS,
         };
         let factor = student::two_sided(CONFIDENCE, FEW - 1) * OF_MEDIAN / f64::from(FEW).sqrt();
         Some(Self {
             median,
             reach: factor * spread,
             smallest,
+            most,
         })
     }
 

@@ -140,6 +140,90 @@ fn medians_far_apart_are_told_however_much_packets_resemble_each_other() {
     }
 }
 
+/// A queue that runs away: its delays have no level, and hardly one is like one of the other side.
+#[test]
+fn a_side_that_only_rises_is_told_from_a_steady_one() {
+    let steady: Vec<f64> = ar1(0.0, 600, 1).iter().map(|x| 6.0 + 0.1 * x).collect();
+    let rising: Vec<f64> = (0..600).map(|n| 2000.0 * f64::from(n) / 599.0).collect();
+    let found = shift(
+        Functional::Quantile(0.5),
+        &[steady.as_slice().into()],
+        &[rising.as_slice().into()],
+        1,
+    );
+    let absolute = found.absolute.unwrap();
+    assert!(absolute.low > 50.0 && absolute.high > 994.0, "{absolute:?}");
+    let apart = found.apart.unwrap();
+    assert!(apart.drifts[0].is_none() && apart.least(0.9999) == 0.0);
+    let drift = apart.drifts[1].unwrap();
+    assert!(drift.from < 150.0 && drift.to > 1850.0, "{drift:?}");
+    let of_rising = median_within(&[rising.as_slice().into()]).unwrap();
+    assert!((450.0..550.0).contains(&of_rising.low), "{of_rising:?}");
+    assert_eq!(median_within(&[steady.as_slice().into()]), None);
+    // Two that rise from the same level to the same level.
+    let other: Vec<f64> = rising.iter().map(|x| x + 100.0).collect();
+    let [a, b] = [&rising, &other].map(|side| Series::from(side.as_slice()));
+    let found = shift(Functional::Quantile(0.5), &[a], &[b], 1);
+    assert!(found.absolute.is_err(), "{found:?}");
+}
+
+/// Three trials of 500 packets a side, of which these shares are lost, each packet by itself: is that told among four figures?
+fn loss_is_told(shares: [f64; 2], seed: u64) -> bool {
+    let lost = Functional::Share {
+        beyond: crate::beyond::Beyond::More,
+        bound: 0.5,
+    };
+    let mut random = SplitMix::new(seed);
+    let sides = shares.map(|share| -> Vec<Vec<f64>> {
+        let mut packet = || f64::from(u8::from(random.uniform() < share));
+        (0..3)
+            .map(|_| (0..500).map(|_| packet()).collect())
+            .collect()
+    });
+    let found = shift(lost, &measured(&sides[0]), &measured(&sides[1]), seed);
+    let difference = found.difference().unwrap();
+    let bounds = found.absolute.unwrap();
+    let reach = match difference > 0.0 {
+        true => difference - bounds.low,
+        false => bounds.high - difference,
+    };
+    difference != 0.0 && difference.abs() > bounds.stretch(1.0 - 0.05 / 4.0) * reach
+}
+
+#[test]
+fn loss_that_only_one_side_has_is_told() {
+    const RUNS: u64 = 200;
+    let told = |shares| (0..RUNS).filter(|&seed| loss_is_told(shares, seed)).count();
+    let [some, more, same] = [[0.0, 0.02], [0.01, 0.05], [0.02, 0.02]].map(told);
+    assert!(some >= 198, "{some}");
+    assert!(more >= 190, "{more}");
+    assert!(same <= 10, "{same}");
+}
+
+/// Nothing is shorter by more than all of it.
+#[test]
+fn no_interval_of_a_delay_reaches_below_none() {
+    let mut random = SplitMix::new(5);
+    for trials in [1, 2, 4] {
+        let mut side = || -> Vec<Vec<f64>> {
+            let mut trial = || {
+                let level = 50.0 * random.uniform();
+                let mut delay = || level + 5.0 * random.uniform().powf(-1.0 / 1.2);
+                (0..300).map(|_| delay()).collect()
+            };
+            (0..trials).map(|_| trial()).collect()
+        };
+        let (a, b) = (side(), side());
+        let largest = a.concat().into_iter().fold(0.0, f64::max);
+        for found in shifts(&SHIFTS, &measured(&a), &measured(&b), 1) {
+            let least = found.absolute.map_or(0.0, |bounds| bounds.low);
+            assert!(least >= -largest, "{trials} {:?}", found.statistic);
+            let least = found.relative.map_or(0.0, |bounds| bounds.low);
+            assert!(least >= -1.0, "{trials} {:?}", found.statistic);
+        }
+    }
+}
+
 /// However many figures are looked at: that of another pair, which does not differ, hides none.
 #[test]
 fn medians_so_far_apart_are_told_among_several_figures() {
