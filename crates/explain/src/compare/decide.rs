@@ -98,10 +98,54 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
             text: differs(measure, shift, &carried)
                 + &median.map_or_else(String::new, |median| beside(measure, median, looks))
                 + &further(measure, shift, shifts, looks)
+                + &no_level(measure, shifts)
                 + &unknown_tail(figures),
         };
     }
-    no_shift(measure, figures, found.tests.as_ref(), looks)
+    let verdict = no_shift(measure, figures, found.tests.as_ref(), looks);
+    Verdict {
+        text: verdict.text + &of_parts(found, measure, looks),
+        ..verdict
+    }
+}
+
+/// ` Yet its forward path is clear: p50 is 150 µs (7.1 %) longer, at 95 % between 120 µs and 180 µs.`: the noise of a host may hide
+/// in the whole what a part shows. Of stages, and of the network and the host, the largest change each that is clear.
+fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
+    if !matches!(whole, Measure::Response | Measure::RoundTrip) {
+        return String::new();
+    }
+    let is_place = |quantity| {
+        matches!(
+            quantity,
+            Quantity::Measure(Measure::Network | Measure::Host)
+        )
+    };
+    let is_stage = |quantity| matches!(quantity, Quantity::Stages(_));
+    let all = found.figures.iter();
+    let parts = all.filter(|figures| is_place(figures.quantity) || is_stage(figures.quantity));
+    let parts: Vec<&Figures> = parts.collect();
+    let looks = looks * (1 + parts.len());
+    let largest = |is_one: &dyn Fn(Quantity) -> bool| {
+        let of = parts.iter().filter(|figures| is_one(figures.quantity));
+        let clear =
+            of.filter_map(|figures| Some((figures.quantity, told(&figures.shifts, looks)?)));
+        let by = |shift: &Shift| shift.difference().unwrap_or(0.0).abs();
+        clear.max_by(|a, b| by(a.1).total_cmp(&by(b.1)))
+    };
+    // All of them are times, as this is.
+    let time = Measure::Network;
+    let said = [largest(&is_place), largest(&is_stage)];
+    let said = said.into_iter().flatten().map(|(quantity, shift)| {
+        format!(
+            " B's {} {} is clearly {}{}.",
+            statistic_name(shift.statistic),
+            quantity.name(),
+            by(time, shift),
+            interval(time, shift)
+        )
+    });
+    said.collect()
 }
 
 /// `B's p99 response is 1.20 ms (34 %) longer than A's, at 95 % between 0.90 ms and 1.50 ms; 80 % of that
@@ -145,6 +189,27 @@ fn further(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> St
         let (name, by) = (statistic_name(shift?.statistic), by(measure, shift?));
         Some(format!("{its} {name} is {by}."))
     });
+    said.collect()
+}
+
+/// ` B rises from 16.0 ms to 2.00 s within the trial: it has no steady level.`, where the medians are told apart in spite of that.
+fn no_level(measure: Measure, shifts: &[Shift]) -> String {
+    let apart = shifts.iter().find_map(|shift| shift.apart);
+    let drifts = apart.map(|apart| apart.drifts).unwrap_or_default();
+    let said = ["A", "B"]
+        .into_iter()
+        .zip(drifts)
+        .filter_map(|(side, drift)| {
+            let drift = drift?;
+            let verb = match drift.to > drift.from {
+                true => "rises",
+                false => "falls",
+            };
+            let [from, to] = [drift.from, drift.to].map(|value| shown(measure, value));
+            Some(format!(
+                " {side} {verb} from {from} to {to} within a trial: it has no steady level."
+            ))
+        });
     said.collect()
 }
 

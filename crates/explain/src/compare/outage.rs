@@ -5,7 +5,7 @@
 
 use delaylab_lab::finding::Data;
 use delaylab_model::Nanos;
-use delaylab_model::record::Outcome;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::units::{format_duration, format_share};
 use delaylab_model::words::all_of;
 use delaylab_stats::outage::{self, Outage, RARE};
@@ -27,6 +27,8 @@ const SEVERAL: usize = 3;
 pub struct Ends {
     /// With what was sent, in time or late.
     pub answered: u64,
+    /// Those of them that were answered after their time-out.
+    pub late: u64,
     /// Sent and never answered.
     pub lost: u64,
     /// Answered with other bytes.
@@ -39,6 +41,7 @@ impl From<Counts> for Ends {
     fn from(counts: Counts) -> Self {
         Self {
             answered: counts.answered(),
+            late: counts.late,
             lost: counts.lost,
             corrupt: counts.corrupt,
             unsent: counts.local_error,
@@ -51,6 +54,7 @@ impl Ends {
     pub(super) const fn and(self, other: Self) -> Self {
         Self {
             answered: self.answered + other.answered,
+            late: self.late + other.late,
             lost: self.lost + other.lost,
             corrupt: self.corrupt + other.corrupt,
             unsent: self.unsent + other.unsent,
@@ -148,13 +152,17 @@ impl Trial {
     fn new(data: &dyn Data, stream: usize) -> Self {
         let mut counts = Counts::default();
         let mut packets: Vec<(Nanos, bool)> = Vec::new();
+        let mut late = Late::default();
         data.records(stream, &mut |record| {
             counts.count(record);
+            late.push(record);
             if record.ended() || record.outcome == Outcome::LocalError {
                 packets.push((record.t_intended, record.answered()));
             }
         });
-        Self::from_packets(Ends::from(counts), packets)
+        let mut trial = Self::from_packets(Ends::from(counts), packets);
+        trial.outage = trial.outage.filter(|outage| !late.lasts_over(outage));
+        trial
     }
 
     fn from_packets(ends: Ends, packets: Vec<(Nanos, bool)>) -> Self {
@@ -171,6 +179,35 @@ impl Trial {
     /// Was nothing answered at its end?
     fn ends_silent(&self) -> bool {
         self.ends.answered == 0 || self.outage.is_some()
+    }
+}
+
+/// Packets that are answered after their time-out are waited for until a trial ends: the last ones less long than those before.
+#[derive(Default)]
+struct Late {
+    /// When packets were due, the first and the last.
+    due: Option<(Nanos, Nanos)>,
+    /// When the last one that was answered was due, and how long that took where it was too long.
+    answered: Option<(Nanos, Option<Nanos>)>,
+}
+
+impl Late {
+    fn push(&mut self, record: &Record) {
+        let at = record.t_intended;
+        let (first, last) = self.due.unwrap_or((at, at));
+        self.due = Some((first.min(at), last.max(at)));
+        if record.answered() && self.answered.is_none_or(|(last, _)| last <= at) {
+            let is_late = record.outcome == Outcome::Late;
+            self.answered = Some((at, record.response().filter(|_| is_late)));
+        }
+    }
+
+    /// May all packets of an outage have been on the way still, as long as the one before was?
+    fn lasts_over(&self, outage: &Outage) -> bool {
+        let long = self.answered.and_then(|(_, long)| long);
+        let lasted = self.due.map(|(first, last)| last - first - outage.from);
+        long.zip(lasted)
+            .is_some_and(|(long, lasted)| lasted <= long)
     }
 }
 

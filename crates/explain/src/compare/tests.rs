@@ -903,6 +903,88 @@ fn medians_far_apart_are_told_however_slowly_delay_changes() {
     assert!(alarms <= 1, "{alarms}");
 }
 
+/// A queue that runs away: half of its packets come after their time-out, and the last ones when nothing waits for them.
+#[test]
+fn a_queue_that_runs_away_differs() {
+    let mut random = SplitMix::new(4);
+    let steady = taking((0..400).map(|_| 1.4 + 0.1 * random.normal()).collect());
+    let ramp = |n: u32| 35.0 + 300.0 * f64::from(n) / 399.0;
+    let mut rising = taking((0..400).map(ramp).collect());
+    for record in &mut rising {
+        record.outcome = match record.seq {
+            0..200 => End::Ok,
+            200..395 => End::Late,
+            _ => End::Lost,
+        };
+        record.t_recv = record.t_recv.filter(|_| record.outcome != End::Lost);
+    }
+    let [a, b] = [steady, rising].map(|records| {
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, RecordFacts::default());
+        samples
+    });
+    let found = compared_in(Measure::Response, &a, &b).verdict;
+    assert_eq!(found.kind, Kind::Differs, "{}", found.text);
+    for words in [
+        "p50 response is 1",
+        " B rises from 49.3 ms to 313 ms within a trial: it has no steady level.",
+        "49 % of B's packets were answered after their time-out, and 0 % of A's",
+    ] {
+        assert!(found.text.contains(words), "{}", found.text);
+    }
+    assert!(!found.text.contains("not answered"), "{}", found.text);
+    for (text, expected) in [
+        ("p50(response) > 50ms", Outcome::Failed),
+        ("p50(response) > +10%", Outcome::Failed),
+        ("p50(response) > 180ms", Outcome::Undecided),
+        ("p50(response) > 300ms", Outcome::Held),
+    ] {
+        assert_eq!(outcome(&a, &b, text), expected, "{text}");
+    }
+}
+
+/// A noisy host, which no interval of the response sees through, and 200 µs more on the way there.
+#[test]
+fn a_part_that_differs_is_named_where_the_whole_hides_it() {
+    let noisy = |longer: i64, seed: u64| {
+        let mut random = SplitMix::new(seed);
+        let mut x = random.normal();
+        let mut records = records(Recipe {
+            packets: 600,
+            seed,
+            ..PLAIN
+        });
+        for record in &mut records {
+            x = 0.97 * x + 0.24 * random.normal();
+            for stamp in [
+                &mut record.r_rx,
+                &mut record.r_user,
+                &mut record.r_tx,
+                &mut record.t_rx,
+                &mut record.t_recv,
+            ] {
+                *stamp = stamp.map(|at| at + longer);
+            }
+            record.t_recv = record.t_recv.map(|at| at + (2e6 + 5e5 * x) as i64);
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+        samples
+    };
+    let mut hidden = 0;
+    for seed in 0..5 {
+        let (a, b) = (noisy(0, seed), noisy(200_000, seed + 100));
+        let found = compared(&a, &b).verdict;
+        let is_hidden = found.kind != Kind::Differs;
+        let says = "forward path is clearly ";
+        assert_eq!(found.text.contains(says), is_hidden, "{}", found.text);
+        hidden += u32::from(is_hidden);
+        let again = compared(&a, &noisy(0, seed + 200)).verdict;
+        assert!(!again.text.contains("clearly"), "{}", again.text);
+    }
+    assert!(hidden > 0);
+}
+
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<LimitResult> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
     held(&limit, &Both::new(a, b).unwrap()).unwrap()

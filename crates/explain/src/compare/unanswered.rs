@@ -1,5 +1,5 @@
 //! Packets that could not be sent or came back with other bytes: neither answered nor lost, so that no figure of delay or loss has
-//! them.
+//! them. And packets that were answered after their time-out.
 
 use super::figures::PairFigures;
 use super::outage;
@@ -27,21 +27,25 @@ pub(super) fn unanswered(pair: &PairFigures) -> Option<Unanswered> {
     let [a, b] = pair.outages.each_ref().map(|side| side.ends);
     let share = |count: u64, all: u64| count as f64 / all.max(1) as f64;
     let changes = [
-        (a.unsent, b.unsent, "could not be sent"),
-        (a.corrupt, b.corrupt, "came back with other bytes"),
+        (a.unsent, b.unsent, "could not be sent", true),
+        (a.corrupt, b.corrupt, "came back with other bytes", true),
+        // They have delays, which are judged by intervals.
+        (a.late, b.late, "were answered after their time-out", false),
     ];
-    let changes = changes.into_iter().filter_map(|(of_a, of_b, ended)| {
-        let (a, b) = (share(of_a, a.all()), share(of_b, b.all()));
-        let by = (b - a).abs();
-        is_worth_a_word(a, b).then(|| Unanswered {
-            by,
-            is_clear: by >= WORTH_LOSS && of_a.abs_diff(of_b) >= MANY,
-            words: format!(
-                "{} of B's packets {ended}, and {} of A's",
-                format_share(b),
-                format_share(a)
-            ),
-        })
-    });
+    let changes = changes
+        .into_iter()
+        .filter_map(|(of_a, of_b, ended, tells)| {
+            let (a, b) = (share(of_a, a.all()), share(of_b, b.all()));
+            let by = (b - a).abs();
+            is_worth_a_word(a, b).then(|| Unanswered {
+                by,
+                is_clear: tells && by >= WORTH_LOSS && of_a.abs_diff(of_b) >= MANY,
+                words: format!(
+                    "{} of B's packets {ended}, and {} of A's",
+                    format_share(b),
+                    format_share(a)
+                ),
+            })
+        });
     changes.max_by(|x, y| x.by.total_cmp(&y.by))
 }

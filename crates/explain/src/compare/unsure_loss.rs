@@ -63,7 +63,7 @@ fn times_the_data(shift: &Shift, looks: usize) -> Option<(f64, &'static str)> {
     let (difference, reach) = towards_zero(shift, looks)?;
     // An interval shrinks with the root of what it is made of.
     let times = (reach / difference).powi(2).ceil();
-    let what = match shift.absolute.as_ref().ok()?.repeats_differ {
+    let what = match shift.absolute.as_ref().ok()?.from_packets < 1.0 {
         true => "repeats",
         false => "packets",
     };

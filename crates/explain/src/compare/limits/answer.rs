@@ -57,7 +57,8 @@ impl Question<'_> {
         let values = [a.and_then(|a| a.value), b.value];
         let compared = part.comparisons.first();
         let estimate = compared.and_then(|compared| self.estimate(compared, values));
-        let estimate = estimate.map(|estimate| estimate.within(tabled));
+        let own = matches!(self.limit.bound, Bound::Value(_));
+        let estimate = estimate.map(|estimate| estimate.within(tabled.filter(|_| !own)));
         let estimate = estimate.or_else(|| self.tabled(values, tabled?));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();

@@ -40,10 +40,13 @@ pub(super) fn bounds(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> O
         })
         .collect()
     });
-    let shift = two_samples::shift(functional, &a, &b, SEED);
     match limit.bound {
-        Bound::Share(_) => shift.relative.ok(),
-        Bound::Change(_) => shift.absolute.ok(),
+        Bound::Share(_) => two_samples::shift(functional, &a, &b, SEED).relative.ok(),
+        Bound::Change(_) => two_samples::shift(functional, &a, &b, SEED).absolute.ok(),
+        // What has no steady level has no interval of its own.
+        Bound::Value(_) if functional == Functional::Quantile(0.5) => {
+            two_samples::median_within(&b)
+        }
         Bound::Value(_) => None,
     }
 }
