@@ -38,8 +38,8 @@ pub(super) const WORTH: f64 = 0.25;
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
 const ONE_LINK: f64 = 0.6;
-/// So much of what the prober's host takes one stage of it takes that is named.
-const ONE_PART: f64 = 0.6;
+/// So much of what the prober's host takes one stage of it takes that is named alone.
+const ONE_PART: f64 = 0.8;
 /// What takes less in one direction of the network than in the other, but not less than this share of it, is in both; the handshake,
 /// which goes there and back, likewise.
 const ALIKE: f64 = 0.5;

@@ -941,6 +941,11 @@ fn a_queue_that_runs_away_differs() {
     ] {
         assert_eq!(outcome(&a, &b, text), expected, "{text}");
     }
+    let reason = &limits(&a, &b, "p50(response) > 50ms")[0].reason;
+    assert!(
+        reason.contains(" in B, half of its packets from "),
+        "{reason}"
+    );
 }
 
 /// A noisy host, which no interval of the response sees through, and 200 µs more on the way there.

@@ -59,6 +59,11 @@ impl Question<'_> {
         let estimate = compared.and_then(|compared| self.estimate(compared, values));
         let own = matches!(self.limit.bound, Bound::Value(_));
         let estimate = estimate.map(|estimate| estimate.within(tabled.filter(|_| !own)));
+        // Of B's own median the table has its quartiles, where it has no steady level.
+        let ends = match own && estimate.is_none() {
+            true => "half of its packets",
+            false => "at 95 %",
+        };
         let estimate = estimate.or_else(|| self.tabled(values, tabled?));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
@@ -70,7 +75,7 @@ impl Question<'_> {
         let (outcome, reason) = match estimate {
             Some(estimate) => {
                 let outcome = self.outcome(estimate);
-                let reason = self.sentence(values, &unit, (estimate, of_trials), outcome);
+                let reason = self.sentence(values, &unit, (estimate, ends, of_trials), outcome);
                 (outcome, reason)
             }
             None => (Outcome::Undecided, self.doubt(&part.reason)),
@@ -222,7 +227,7 @@ impl Question<'_> {
         &self,
         values: [Option<f64>; 2],
         unit: &str,
-        (estimate, of_trials): (Estimate, bool),
+        (estimate, ends, of_trials): (Estimate, &str, bool),
         outcome: Outcome,
     ) -> String {
         let own = |value: f64| self.shown(value, unit, false);
@@ -241,10 +246,10 @@ impl Question<'_> {
             (true, _) => String::new(),
             (false, true) => {
                 format!(
-                    ", at 95 % from {low} to {high} (from the spread of trials, each as one value)"
+                    ", {ends} from {low} to {high} (from the spread of trials, each as one value)"
                 )
             }
-            (false, false) => format!(", at 95 % from {low} to {high}"),
+            (false, false) => format!(", {ends} from {low} to {high}"),
         };
         let beyond = self
             .limit
