@@ -184,7 +184,7 @@ fn handshakes_meanwhile_tell_a_slow_server_from_a_network_that_holds_packets() {
     assert_eq!((cause.packets, share), (10, 1.0));
     let evidence = cause.evidence.join("; ");
     assert!(
-        evidence.contains("of those beside each, 0 % were late"),
+        evidence.contains("of those at the time of each, 0 % were late"),
         "{evidence}"
     );
 

@@ -1,6 +1,6 @@
 //! What interrupted trials leave is kept apart from what the run goes on to record.
 
-use crate::cut_short;
+use crate::begun;
 use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
@@ -29,7 +29,7 @@ pub(crate) fn settle_but_cut_short(
     disk: &dyn Disk,
     folder: &Folder,
 ) -> Result<Settled, StoreError> {
-    settle_but(disk, folder, |done| cut_short::trials(folder, done))
+    settle_but(disk, folder, |done| begun::trials(folder, done))
 }
 
 fn settle_but(
@@ -42,7 +42,7 @@ fn settle_but(
         .map_err(StoreError::at(&folder.parts()))?;
     let cut_short = cut_short(&done).map_err(StoreError::at(&folder.0))?;
     let apart = every_table!(R => settle_table::<R>(disk, folder, &done, &cut_short)?);
-    cut_short::forget_others(disk, folder, &cut_short)?;
+    begun::forget_others(disk, folder, &cut_short)?;
     Ok(Settled {
         done,
         cut_short,

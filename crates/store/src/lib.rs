@@ -7,6 +7,7 @@
 //! | [`known_trial`] | [`known_trial::KnownTrial`]: a trial of which everything is known beforehand |
 //! | [`adopt`] | trials of one unfinished run, taken over by another |
 //! | [`resume`] | taking up a run that was killed |
+//! | [`begun`] | how a trial that is under way began |
 //! | [`cut_short`] | trials that count with what is recorded of them |
 //! | [`killed`] | what killed processes left among runs |
 //! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
@@ -32,6 +33,7 @@
 
 pub mod adopt;
 mod all_columns;
+pub mod begun;
 mod content;
 pub mod cut_short;
 mod digest;

@@ -5,7 +5,7 @@ use crate::harness::*;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::RecordFacts;
-use delaylab_store::cut_short::Begun;
+use delaylab_store::begun::Begun;
 use delaylab_store::error::StoreError;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};

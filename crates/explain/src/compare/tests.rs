@@ -329,7 +329,7 @@ fn a_tail_alone_leaves_the_median() {
         "{text}"
     );
     assert!(
-        text.contains("No difference of the median can be told"),
+        text.contains("No difference of the median can be shown"),
         "{text}"
     );
 }

@@ -11,7 +11,7 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
-use delaylab_store::cut_short::Begun;
+use delaylab_store::begun::Begun;
 use delaylab_store::writer::TrialWriter;
 use std::io;
 

@@ -18,6 +18,8 @@ pub mod ping;
 mod results;
 pub mod run;
 mod stats;
+#[cfg(test)]
+mod testing;
 mod working;
 
 pub use config::{Config, SystemInfo};
@@ -27,8 +29,8 @@ pub use document::{
     to_line, write,
 };
 pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
-#[cfg(test)]
-pub(crate) use document::{valid, validator};
 pub use results::{Facts, Results};
 pub use stats::Stats;
+#[cfg(test)]
+pub(crate) use testing::{valid, validator};
 pub use working::UnderLoad;

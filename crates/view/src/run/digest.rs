@@ -1,6 +1,6 @@
 //! A run in one table: for each combination of levels how much was lost, how long it took, and where.
 
-use super::groups::worst_of;
+use super::worst::worst_of;
 use super::{RunData, RunStream, ShownDelay, Ways};
 use crate::words::or_unknown;
 use delaylab_model::Nanos;

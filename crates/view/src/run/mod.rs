@@ -8,6 +8,7 @@
 //! | [`parts`] | figures of parts of the run, as the experiment asks for them |
 //! | `panels.rs` | which streams have a panel, and which panels of many are drawn |
 //! | `groups.rs` | which streams are one probe under one combination of levels |
+//! | `worst.rs` | which of many combinations are shown: the worst |
 //! | `variation.rs` | delay variation by probe |
 //! | `ways.rs` | what delays are called: those of frames are one way |
 //! | `sweeps.rs` | steps in delay against size, for each combination of levels |
@@ -62,6 +63,7 @@ pub mod variation;
 mod wall_clock;
 mod ways;
 pub mod words;
+mod worst;
 
 pub use alike::without_numbers;
 pub use builder::{Disturbance, RunDataBuilder};

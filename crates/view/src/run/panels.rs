@@ -1,8 +1,8 @@
 //! Which streams a figure shows as one: the repeats of a probe and a combination of levels, and no more. What differs is never put
 //! together, as a mixture hides the worst of it: of more combinations than anyone reads the worst are drawn, and of many sizes some.
 
-use super::groups::worst_of;
 use super::stream::probe_names;
+use super::worst::worst_of;
 use super::{Panel, RunData, RunStream, ShownDelay};
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 use delaylab_stats::summary::Summary;
