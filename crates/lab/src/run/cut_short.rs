@@ -10,7 +10,7 @@ use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use delaylab_model::words::plural;
 use delaylab_model::world::Clock;
 use delaylab_stats::summary::Summary;
-use delaylab_store::begun::Begun;
+use delaylab_store::begun;
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
@@ -18,7 +18,7 @@ use delaylab_store::writer::{RunWriter, TrialWriter};
 pub struct CutShort<'a> {
     planned: &'a Planned,
     writer: TrialWriter,
-    begun: Begun,
+    begun: begun::Begun,
     summaries: Vec<Summary>,
     packets: u64,
     until: Nanos,
@@ -86,7 +86,7 @@ impl<'a> CutShort<'a> {
     }
 }
 
-fn records_of(begun: &Begun, probe: u16) -> RecordFacts {
+fn records_of(begun: &begun::Begun, probe: u16) -> RecordFacts {
     let known = begun.probes.get(usize::from(probe));
     known.copied().unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, Sink, TrialFacts, World};
 use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
-use delaylab_store::begun::Begun;
+use delaylab_store::begun;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
@@ -177,8 +177,8 @@ impl Begun {
     }
 
     /// As what ends the trial in place of this process has to know it.
-    fn to_note(&self) -> Begun {
-        Begun {
+    fn to_note(&self) -> begun::Begun {
+        begun::Begun {
             utc: self.utc,
             monotonic: self.monotonic,
             probes: Vec::new(),

@@ -14,7 +14,6 @@ use delaylab_model::words::each_once;
 use delaylab_stats::anatomy;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
-use std::cmp::Reverse;
 
 /// What a group is known by.
 #[derive(Debug, Clone, PartialEq)]
