@@ -2,9 +2,9 @@
 
 use crate::disk::Disk;
 use crate::durable;
-use crate::error::StoreError;
+use crate::error::{StoreError, arrow};
 use crate::folder::Folder;
-use crate::journal::JournalReader;
+use crate::journal::{JournalReader, is_of_disk};
 use crate::regular;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
@@ -49,22 +49,49 @@ impl Begun {
 }
 
 /// How a trial that is under way, or was, began; `None` where it does not count before its end.
-pub(crate) fn begun(folder: &Folder, trial: u32) -> Option<Begun> {
-    let text = regular::text(&folder.begun(trial)).ok()?;
-    serde_json::from_str(&text).ok()
+///
+/// # Errors
+/// That is noted, and cannot be read.
+pub(crate) fn begun(folder: &Folder, trial: u32) -> Result<Option<Begun>, StoreError> {
+    let path = folder.begun(trial);
+    match regular::text(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::at(&path)(error)),
+        Ok(text) => serde_json::from_str(&text).map_err(StoreError::table(&path)),
+    }
 }
 
 /// Trials that count with what is recorded of them and were not ended.
-pub(crate) fn trials(folder: &Folder, done: &BTreeSet<u32>) -> io::Result<BTreeSet<u32>> {
-    let begun_in = folder.begun_trials()?.into_iter();
-    let left = begun_in.filter(|trial| !done.contains(trial) && begun(folder, *trial).is_some());
-    Ok(left.filter(|trial| has_records(folder, *trial)).collect())
+///
+/// # Errors
+/// A file of such a trial cannot be read: what is in it is not known, and nothing is to be changed.
+pub(crate) fn trials(folder: &Folder, done: &BTreeSet<u32>) -> Result<BTreeSet<u32>, StoreError> {
+    let mut left = folder.begun_trials().map_err(StoreError::at(&folder.0))?;
+    left.retain(|trial| !done.contains(trial));
+    let mut counting = BTreeSet::new();
+    for trial in left {
+        if begun(folder, trial)?.is_some() && has_records(folder, trial)? {
+            counting.insert(trial);
+        }
+    }
+    Ok(counting)
 }
 
-fn has_records(folder: &Folder, trial: u32) -> bool {
-    let reader = JournalReader::open(&folder.journal::<Record>(trial));
-    let mut batches = reader.into_iter().flatten().map_while(Result::ok);
-    batches.any(|batch| batch.num_rows() > 0)
+fn has_records(folder: &Folder, trial: u32) -> Result<bool, StoreError> {
+    let path = folder.journal::<Record>(trial);
+    let reader = match JournalReader::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        reader => reader.map_err(StoreError::at(&path))?,
+    };
+    for batch in reader {
+        match batch {
+            Ok(batch) if batch.num_rows() > 0 => return Ok(true),
+            Ok(_) => {}
+            Err(error) if is_of_disk(&error) => return Err(arrow(&path)(error)),
+            Err(_) => break,
+        }
+    }
+    Ok(false)
 }
 
 /// Forgets how trials began, but for these.

@@ -27,14 +27,14 @@ impl RunWriter {
 
     /// Trials that count with what is recorded of them and were not ended.
     pub fn cut_short(&self) -> Result<BTreeSet<u32>, StoreError> {
-        trials(&self.folder, &self.recorded()?).map_err(StoreError::at(&self.folder.0))
+        trials(&self.folder, &self.recorded()?)
     }
 
     /// Takes up one of [`Self::cut_short`], with all that is recorded of it: nothing is added, and it is to be finished.
     pub fn take_up_trial(&self, trial: u32) -> Result<(TrialWriter, Begun), StoreError> {
         self.unless_recorded(trial)?;
         let path = self.folder.begun(trial);
-        let begun = begun(&self.folder, trial).ok_or_else(|| StoreError::Table {
+        let begun = begun(&self.folder, trial)?.ok_or_else(|| StoreError::Table {
             path,
             reason: "cannot be read".to_owned(),
         })?;

@@ -26,6 +26,27 @@ pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), Stor
     disk.rename(from, to).map_err(StoreError::at(to))
 }
 
+/// Puts a damaged file out of the way into this folder, as `damaged-records-7-1.parquet`, where it is there. The folders of both
+/// are to be synced after it.
+pub(crate) fn set_aside(
+    disk: &dyn Disk,
+    folder: &Path,
+    file: &Path,
+) -> Result<Option<PathBuf>, StoreError> {
+    let [name, end] = [file.file_stem(), file.extension()]
+        .map(|piece| piece.unwrap_or_default().to_string_lossy());
+    let attempts = 1..;
+    let mut names = attempts.map(|attempt| folder.join(format!("damaged-{name}-{attempt}.{end}")));
+    let free = names.find(|path| !path.exists());
+    match free.filter(|_| file.exists()) {
+        None => Ok(None),
+        Some(path) => {
+            rename(disk, file, &path)?;
+            Ok(Some(path))
+        }
+    }
+}
+
 /// Gives a whole and synced file a second name. False where the file system has no links.
 pub(crate) fn link(disk: &dyn Disk, file: &Path, path: &Path) -> Result<bool, StoreError> {
     let temporary = unfinished(path);

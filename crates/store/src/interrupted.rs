@@ -7,7 +7,6 @@ use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::table::{Row, every_table};
 use std::collections::BTreeSet;
-use std::io;
 
 /// What became of the trials of a run that was stopped.
 pub(crate) struct Settled {
@@ -35,12 +34,12 @@ pub(crate) fn settle_but_cut_short(
 fn settle_but(
     disk: &dyn Disk,
     folder: &Folder,
-    cut_short: impl Fn(&BTreeSet<u32>) -> io::Result<BTreeSet<u32>>,
+    cut_short: impl Fn(&BTreeSet<u32>) -> Result<BTreeSet<u32>, StoreError>,
 ) -> Result<Settled, StoreError> {
     let done: BTreeSet<u32> = folder
         .recorded_trials()
         .map_err(StoreError::at(&folder.parts()))?;
-    let cut_short = cut_short(&done).map_err(StoreError::at(&folder.0))?;
+    let cut_short = cut_short(&done)?;
     let apart = every_table!(R => settle_table::<R>(disk, folder, &done, &cut_short)?);
     begun::forget_others(disk, folder, &cut_short)?;
     Ok(Settled {

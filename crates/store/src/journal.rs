@@ -15,7 +15,7 @@ use arrow_ipc::writer::StreamEncoder;
 use arrow_schema::{ArrowError, SchemaRef};
 use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 const BATCH: usize = 4096;
 /// Bytes of rows from which on they are many.
 const MANY: usize = 4 << 20;
+/// Bytes of a batch at most that a process which is killed leaves in part.
+const TORN: u64 = 4 << 20;
 /// How often rows are written and synced: often enough that a kill loses less than a second.
 const SYNC_EVERY: Nanos = 500 * MILLISECOND;
 
@@ -45,6 +47,8 @@ pub(crate) struct Journal<R: Row> {
     file: Option<Box<dyn DiskFile>>,
     /// Did another process write its rows?
     is_found: bool,
+    /// And is there more behind the last batch that can be read than a process that is killed leaves?
+    is_damaged: bool,
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
@@ -76,6 +80,7 @@ impl<R: Row> Journal<R> {
             when,
             file: None,
             is_found: false,
+            is_damaged: false,
             schema,
             encoder,
             pending: Vec::new(),
@@ -94,21 +99,30 @@ impl<R: Row> Journal<R> {
     }
 
     /// The rows that another process left, up to the last whole batch; none where there is no file. Nothing is added to them.
+    ///
+    /// # Errors
+    /// The disk cannot read it.
     pub(crate) fn reopen(disk: &SharedDisk, path: PathBuf) -> Result<Self, StoreError> {
         let mut journal = Self::create(disk, path, Journaling::WhenMany)?;
-        let found = match JournalReader::open(&journal.path) {
+        let mut found = match JournalReader::open(&journal.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(journal),
             found => found.map_err(StoreError::at(&journal.path))?,
         };
         journal.is_found = true;
         let mut rows = Vec::<R>::new();
-        for batch in found.map_while(Result::ok) {
-            if table::read_into(&batch, &mut rows).is_err() {
-                break;
+        while let Some(batch) = found.next() {
+            let read = batch.map(|batch| table::read_into(&batch, &mut rows));
+            match read {
+                Err(error) if is_of_disk(&error) => return Err(arrow(&journal.path)(error)),
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => break,
             }
             journal.rows += rows.len() as u64;
             journal.streams.extend(rows.iter().map(R::stream));
+            journal.whole = found.whole;
         }
+        let length = fs::metadata(&journal.path).map_err(StoreError::at(&journal.path))?;
+        journal.is_damaged = length.len().saturating_sub(journal.whole) > TORN;
         Ok(journal)
     }
 
@@ -132,6 +146,11 @@ impl<R: Row> Journal<R> {
     /// How many rows came.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Is there more behind its last whole batch than a process that is killed leaves? [`Self::remove`] keeps such a file.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged
     }
 
     /// The streams that its rows are of.
@@ -227,10 +246,14 @@ impl<R: Row> Journal<R> {
         Ok(())
     }
 
-    /// Forgets the rows: they are elsewhere.
+    /// Forgets the rows: they are elsewhere. What is behind a damaged place is not: that file is kept under another name.
     pub(crate) fn remove(&mut self) -> Result<(), StoreError> {
         self.pending.clear();
         self.unwritten.clear();
+        if self.is_damaged {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            return durable::set_aside(&*self.disk, folder, &self.path).map(|_| ());
+        }
         match self.file.is_some() || self.is_found {
             true => durable::remove(&*self.disk, &self.path),
             false => Ok(()),
@@ -278,6 +301,11 @@ impl<R: Row> Drop for Journal<R> {
     }
 }
 
+/// Is it the disk that failed, and not what stands in the file?
+pub(crate) fn is_of_disk(error: &ArrowError) -> bool {
+    matches!(error, ArrowError::IoError(_, error) if error.kind() != io::ErrorKind::UnexpectedEof)
+}
+
 /// Reads the whole batches of a journal; an error where it was cut within one, or holds something else.
 pub(crate) struct JournalReader {
     /// `None` after the end.
@@ -286,6 +314,8 @@ pub(crate) struct JournalReader {
     /// Has its first message a seal? Then all must, or none: journals of earlier versions have no seals, nor have those
     /// that are joined, which the manifest lists.
     is_sealed: Option<bool>,
+    /// How many bytes were read that belong to whole messages.
+    whole: u64,
 }
 
 impl JournalReader {
@@ -294,6 +324,7 @@ impl JournalReader {
             stream: Some(BufReader::with_capacity(1 << 16, regular::open(path)?)),
             decoder: StreamDecoder::new(),
             is_sealed: None,
+            whole: 0,
         })
     }
 
@@ -308,6 +339,7 @@ impl JournalReader {
                 return Err(ArrowError::IpcError(reason.to_owned()));
             }
             let mut bytes = Buffer::from_vec(message.into_bytes());
+            self.whole += bytes.len() as u64;
             if let Some(batch) = self.decoder.decode(&mut bytes)? {
                 return Ok(Some(batch));
             }

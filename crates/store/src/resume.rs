@@ -298,12 +298,16 @@ fn set_damaged_aside(
     for trial in void.into_iter().rev() {
         // What makes it recorded last: while that is in place, the next resume comes back to this trial.
         for table in every_table!(R => R::TABLE) {
-            aside.extend(set_aside(disk, folder, &folder.part(table, trial))?);
+            aside.extend(durable::set_aside(
+                disk,
+                &folder.0,
+                &folder.part(table, trial),
+            )?);
         }
         durable::sync_folder(disk, &folder.0)?;
         durable::sync_folder(disk, &folder.parts())?;
         for last in [folder.trial_file(trial), folder.part(TRIALS, trial)] {
-            aside.extend(set_aside(disk, folder, &last)?);
+            aside.extend(durable::set_aside(disk, &folder.0, &last)?);
         }
         durable::remove(disk, &folder.part_manifest(trial))?;
     }
@@ -347,20 +351,4 @@ fn is_readable(folder: &Folder, trial: u32) -> bool {
     };
     let opens = every_table!(R => recorded.source(R::TABLE, &table::schema::<R>()).is_ok());
     join::trial_rows_of(&recorded).is_ok() && opens.iter().all(|opens| *opens)
-}
-
-/// Puts a file out of the way, as `damaged-records-7-1.parquet`, where it is there.
-fn set_aside(disk: &dyn Disk, folder: &Folder, part: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let [name, end] = [part.file_stem(), part.extension()]
-        .map(|piece| piece.unwrap_or_default().to_string_lossy());
-    let attempts = 1..;
-    let mut names = attempts.map(|attempt| folder.file(&format!("damaged-{name}-{attempt}.{end}")));
-    let free = names.find(|path| !path.exists());
-    match free.filter(|_| part.exists()) {
-        None => Ok(None),
-        Some(path) => {
-            durable::rename(disk, part, &path)?;
-            Ok(Some(path))
-        }
-    }
 }

@@ -400,6 +400,12 @@ impl TrialWriter {
         self.beside.sync_if_due(now)
     }
 
+    /// Of one that was taken up: does the file of its packets have more behind a damaged place? It is kept, as
+    /// `damaged-trial-7-1.arrow`.
+    pub fn is_damaged(&self) -> bool {
+        self.records.is_damaged()
+    }
+
     /// Every packet so far, as they came.
     pub fn each_record(&mut self, mut visit: impl FnMut(&[Record])) -> Result<(), StoreError> {
         self.records.each_batch(|records| {

@@ -226,7 +226,15 @@ fn keep_what_is_stored(
     ended: Result<PingOutcome, Failed>,
 ) -> Result<PingOutcome, Failed> {
     let partial = recorded.folder().to_owned();
-    let trials = recorded.trials_cut_short()?;
+    let trials = match recorded.trials_cut_short() {
+        Ok(trials) => trials,
+        Err(error) => {
+            let said = format!("{}\n{error}\n{}", lacks.why, resumable(&partial));
+            let mut ended = ended.map_err(|failed| and(failed, &said))?;
+            ended.not_stored = Some(said);
+            return Ok(ended);
+        }
+    };
     let stored: u64 = trials.iter().map(CutShort::packets).sum();
     let all = stored + packets.saturating_sub(lacks.packets);
     let place = if all == 0 {
@@ -241,9 +249,9 @@ fn keep_what_is_stored(
                 say_where(&finished);
                 format!(", in {}", shortest(&finished.folder))
             }
-            Err(_) => {
+            Err(error) => {
                 let (partial, resume) = (shortest(&partial), resume(&partial));
-                format!(", in {partial}. Make room, then complete it: {resume}")
+                format!(", in {partial}: {error}. Make room, then complete it: {resume}")
             }
         }
     };

@@ -67,6 +67,12 @@ impl<'a> CutShort<'a> {
             self.begun.to_the_second(self.until),
             plural(self.packets, "packet"),
         );
+        let flaw = match self.writer.is_damaged() {
+            true => format!(
+                "{flaw}; what was recorded later is behind a damaged place of a file, which is kept as `damaged-…`"
+            ),
+            false => flaw,
+        };
         let facts = |(_, probe): (&Probe, u16)| ProbeFacts {
             records: records_of(&self.begun, probe),
             realtime_offset: self.begun.realtime_offset(),

@@ -116,7 +116,10 @@ impl TrialRunner<'_> {
             (None, Some(writer)) => finish(writer, &rows).map_err(LabError::Store),
             (None, None) => Ok(()),
         };
+        let is_recorded = |run: &RunWriter| run.recorded().is_ok_and(|all| all.contains(&trial.id));
         let not_stored = match stored {
+            // It is part of the run: what it has twice is tidied when that ends.
+            Err(_) if is_over && self.writer.is_some_and(is_recorded) => None,
             Err(error) if is_over => Some(error.to_string()),
             stored => {
                 stored?;

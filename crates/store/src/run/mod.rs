@@ -12,7 +12,8 @@ mod recent;
 mod table_reader;
 pub mod tail;
 
-use crate::error::reason;
+use crate::begun;
+use crate::error::{StoreError, reason};
 pub use crate::folder::State;
 use crate::folder::{
     ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS,
@@ -367,8 +368,13 @@ impl Run {
     /// Does the trial under way count with what is recorded of it, as that of a ping? Where it was cut short, `delaylab
     /// resume` ends it.
     pub fn counts_as_it_stands(&self) -> bool {
-        let begun = self.folder.begun_trials().unwrap_or_default();
-        self.state == State::Partial && !begun.is_empty()
+        self.state == State::Partial
+            && (self
+                .folder
+                .recorded_trials()
+                .map_err(StoreError::at(&self.folder.0)))
+            .and_then(|done| begun::trials(&self.folder, &done))
+            .is_ok_and(|trials| !trials.is_empty())
     }
 
     /// The experiment's name.
