@@ -143,7 +143,7 @@ fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed>
     let outside = args.bind.iter().find(|address| !address.is_loopback());
     match (this_host_alone, outside) {
         (true, Some(address)) => Err(Failed::usage(format!(
-            "{address} can be reached by others, and without a key any other could use this one to \
+            "{address} can be reached by other hosts, and without a key any of them could use this host to \
              send packets. Give it a key (--key-file FILE), or say to whom it is open (--open --allow 192.0.2.0/24)"
         ))),
         _ if !args.bind.is_empty() => Ok(without_others_addresses(&args.bind)),

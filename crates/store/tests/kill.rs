@@ -238,6 +238,49 @@ fn a_trial_that_counts_as_it_stands_is_ended_with_what_is_there() {
 }
 
 #[test]
+fn what_is_behind_a_damaged_place_of_a_trial_that_counts_is_kept() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let folder = writer.folder().to_owned();
+    let mut trial = begin(&writer, 0, 100);
+    trial.note_begun(&begun()).unwrap();
+    drop((trial, writer));
+    let journal = folder.join("trial-0.arrow");
+    let mut damaged = fs::read(&journal).unwrap();
+    damaged.resize(damaged.len() + (5 << 20), 7);
+    fs::write(&journal, &damaged).unwrap();
+
+    let (writer, _) = RunWriter::resume(&folder).unwrap();
+    let (trial, _) = writer.take_up_trial(0).unwrap();
+    assert!(trial.is_damaged());
+    trial.finish(&[row(0, 0), row(0, 1)], &noise_of).unwrap();
+    let run = Run::open(&writer.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(read(&run, None), records(0, 100));
+    let kept = fs::read(run.folder().join("damaged-trial-0-1.arrow")).unwrap();
+    assert!(kept == damaged);
+}
+
+#[test]
+fn a_trial_whose_beginning_cannot_be_read_is_not_given_up() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let folder = writer.folder().to_owned();
+    let mut trial = begin(&writer, 0, 100);
+    trial.note_begun(&begun()).unwrap();
+    drop((trial, writer));
+    let (begun, journal) = (
+        folder.join("trial-0.begun.json"),
+        folder.join("trial-0.arrow"),
+    );
+    fs::write(&begun, "{").unwrap();
+    let recorded = fs::read(&journal).unwrap();
+    let error = RunWriter::resume(&folder).unwrap_err().to_string();
+    assert!(error.contains("trial-0.begun.json"), "{error}");
+    assert!(fs::read(&journal).unwrap() == recorded);
+    assert_eq!(fs::read(&begun).unwrap(), b"{");
+}
+
+#[test]
 fn a_trial_without_a_packet_is_repeated_even_where_it_would_count() {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());

@@ -27,7 +27,7 @@ fn a_served_page_calls_delays_by_the_ways_of_their_packets() {
     }
     let page = served(&RunData::default(), true);
     assert!(page.contains("Delays of the trial under way"), "{page}");
-    assert!(page.contains("that of all others a round trip"), "{page}");
+    assert!(page.contains("that of all others a response"), "{page}");
 }
 
 #[test]

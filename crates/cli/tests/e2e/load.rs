@@ -148,7 +148,7 @@ fn a_sink_that_goes_away_is_a_flaw_and_what_was_measured_stays() {
     let told = &document["under_load"];
     assert_eq!(told["round_trips"].as_array().unwrap().len(), 60);
     let flaws = told["streams"][0]["flaws"].to_string();
-    assert!(flaws.contains("nobody takes"), "{flaws}");
+    assert!(flaws.contains("nothing takes"), "{flaws}");
 }
 
 /// Load in an experiment: what its series and counts are, judged by its findings.
