@@ -80,7 +80,7 @@ impl Resampling {
             freedom: Freedom::new(self.free_blocks(&trials), limit),
             trials,
             as_drawn: is_share,
-            is_counted: is_share,
+            is_counted: is_share && is_of_events(statistic),
             is_of_trials: false,
             by_packets: false,
         })
@@ -230,4 +230,12 @@ impl Resampling {
             *draw = moved.clamp(0.0, 1.0);
         }
     }
+}
+
+/// Is each of its values whether something happened, as a loss does? Shares of packets beyond a delay differ from trial to trial as its
+/// level does.
+fn is_of_events(statistic: &Statistic<'_>) -> bool {
+    let values = statistic.parts.iter().flat_map(|part| part.values.iter());
+    let mut known = values.filter(|value| !value.is_nan());
+    known.all(|value| [0.0, 1.0].contains(value))
 }
