@@ -1,7 +1,7 @@
 //! What came out of a pair, in a sentence, the size of the effect first.
 
 use super::figures::{Figures, PairFigures, Silent, Tests};
-use super::looks::{ERROR, LOOKS, apart_from, is_clear, stretch};
+use super::looks::{ERROR, LOOKS, apart_from, is_clear, stretch, towards_zero};
 use super::outage;
 use super::unanswered::unanswered;
 use super::unsure_loss::unsure_loss;
@@ -11,7 +11,7 @@ use super::words::{change, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::capitalised;
-use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::interval::MIN_BEYOND;
@@ -109,8 +109,9 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
     }
 }
 
-/// ` Yet its forward path is clear: p50 is 150 µs (7.1 %) longer, at 95 % between 120 µs and 180 µs.`: the noise of a host may hide
-/// in the whole what a part shows. Of stages, and of the network and the host, the largest change each that is clear.
+/// ` B's p50 forward path is clearly 150 µs (7.1 %) longer than A's, at 95 % between 120 µs and 180 µs.`: the noise of a host may hide
+/// in the whole what a part shows. Of stages, and of the network and the host, the largest change each that is clear. One way alone is
+/// so only by more than the clocks of two hosts may be apart.
 fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
     if !matches!(whole, Measure::Response | Measure::RoundTrip) {
         return String::new();
@@ -122,14 +123,25 @@ fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
         )
     };
     let is_stage = |quantity| matches!(quantity, Quantity::Stages(_));
+    let is_one_way = |quantity| match quantity {
+        Quantity::Stages(set) => {
+            set.contains(Stage::ForwardPath) != set.contains(Stage::ReturnPath)
+        }
+        Quantity::Measure(_) => false,
+    };
     let all = found.figures.iter();
     let parts = all.filter(|figures| is_place(figures.quantity) || is_stage(figures.quantity));
     let parts: Vec<&Figures> = parts.collect();
     let looks = looks * (1 + parts.len());
+    let is_of_clocks = |quantity, shift: &Shift| {
+        let least = towards_zero(shift, looks).map_or(0.0, |(by, reach)| by - reach);
+        found.clock_error > 0.0 && is_one_way(quantity) && least <= found.clock_error
+    };
     let largest = |is_one: &dyn Fn(Quantity) -> bool| {
         let of = parts.iter().filter(|figures| is_one(figures.quantity));
         let clear =
             of.filter_map(|figures| Some((figures.quantity, told(&figures.shifts, looks)?)));
+        let clear = clear.filter(|(quantity, shift)| !is_of_clocks(*quantity, shift));
         let by = |shift: &Shift| shift.difference().unwrap_or(0.0).abs();
         clear.max_by(|a, b| by(a.1).total_cmp(&by(b.1)))
     };
@@ -138,7 +150,7 @@ fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
     let said = [largest(&is_place), largest(&is_stage)];
     let said = said.into_iter().flatten().map(|(quantity, shift)| {
         format!(
-            " B's {} {} is clearly {}{}.",
+            " B's {} {} is clearly {} than A's{}.",
             statistic_name(shift.statistic),
             quantity.name(),
             by(time, shift),

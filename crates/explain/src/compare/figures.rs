@@ -9,7 +9,7 @@ use super::verdict::Verdict;
 use super::words::statistic_name;
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::finding::{Data, Measure};
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::quantile::carries;
@@ -36,6 +36,8 @@ pub struct PairFigures {
     pub joins_reflector: bool,
     /// Of which side there are another tool's figures and no packets, of A and of B.
     pub said: [bool; 2],
+    /// By how much one way may differ for no other reason than that the hosts' clocks do: the largest error of each side, ns.
+    pub clock_error: f64,
     /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
     /// What one of them lacks, and why.
@@ -190,6 +192,10 @@ pub(super) fn compare_pair(
         joins_reflector: facts
             .iter()
             .any(|facts| facts.known_residence() != residence),
+        clock_error: [0, 1]
+            .map(|side| clock_error(data[side], &pair.streams[side]))
+            .iter()
+            .sum(),
         figures: Vec::new(),
         missing: Vec::new(),
         tests: None,
@@ -211,6 +217,17 @@ pub(super) fn compare_pair(
         found.stages(&sides);
     }
     found
+}
+
+/// The largest error of one way that the clocks of these streams may have, ns. It is the same for all packets of a trial, so that no
+/// interval has it.
+fn clock_error(data: &dyn Data, streams: &[usize]) -> f64 {
+    let facts = streams.iter().filter_map(|&stream| data.facts(stream));
+    let errors = facts.map(|facts| match facts.reflector_clock {
+        ReflectorClock::Bounded { error_ns } => error_ns as f64,
+        _ => 0.0,
+    });
+    errors.fold(0.0, f64::max)
 }
 
 /// Every packet that had its turn.

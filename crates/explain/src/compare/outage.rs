@@ -189,6 +189,8 @@ struct Late {
     due: Option<(Nanos, Nanos)>,
     /// When the last one that was answered was due, and how long that took where it was too long.
     answered: Option<(Nanos, Option<Nanos>)>,
+    /// The shortest response that was too long: the time-out is no longer.
+    shortest: Option<Nanos>,
 }
 
 impl Late {
@@ -196,18 +198,23 @@ impl Late {
         let at = record.t_intended;
         let (first, last) = self.due.unwrap_or((at, at));
         self.due = Some((first.min(at), last.max(at)));
+        let is_late = record.outcome == Outcome::Late;
+        let long = record.response().filter(|_| is_late);
+        self.shortest = self.shortest.into_iter().chain(long).min();
         if record.answered() && self.answered.is_none_or(|(last, _)| last <= at) {
-            let is_late = record.outcome == Outcome::Late;
-            self.answered = Some((at, record.response().filter(|_| is_late)));
+            self.answered = Some((at, long));
         }
     }
 
-    /// May all packets of an outage have been on the way still, as long as the one before was?
+    /// May all packets of an outage have been on the way still, as long as the one before was? The last packets are waited for until
+    /// their time-out. In a queue that grows the first that is missing takes somewhat longer than the last that came.
     fn lasts_over(&self, outage: &Outage) -> bool {
         let long = self.answered.and_then(|(_, long)| long);
         let lasted = self.due.map(|(first, last)| last - first - outage.from);
-        long.zip(lasted)
-            .is_some_and(|(long, lasted)| lasted <= long)
+        let waited = lasted.zip(self.shortest);
+        let waited = waited.map(|(lasted, timeout)| lasted + timeout);
+        long.zip(waited)
+            .is_some_and(|(long, waited)| waited <= long + long / 8)
     }
 }
 

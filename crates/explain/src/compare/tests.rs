@@ -990,6 +990,83 @@ fn a_part_that_differs_is_named_where_the_whole_hides_it() {
     assert!(hidden > 0);
 }
 
+/// The clocks of two hosts are apart by something else in each run.
+#[test]
+fn clocks_that_differ_are_no_way_that_does() {
+    let side = |offset: i64, seed: u64, error_ns: i64| {
+        let mut records = records(Recipe {
+            packets: 600,
+            seed,
+            ..PLAIN
+        });
+        for record in &mut records {
+            for stamp in [&mut record.r_rx, &mut record.r_user, &mut record.r_tx] {
+                *stamp = stamp.map(|at| at + offset);
+            }
+        }
+        let facts = RecordFacts {
+            reflector_clock: ReflectorClock::Bounded { error_ns },
+            ..ONE_CLOCK
+        };
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, facts);
+        samples
+    };
+    for (error_ns, is_said) in [(1_000_000, false), (10_000, true)] {
+        let sides = [side(50_000, 1, error_ns), side(-50_000, 101, error_ns)];
+        let found = compared(&sides[0], &sides[1]).verdict;
+        assert_eq!(found.text.contains("clearly"), is_said, "{}", found.text);
+    }
+}
+
+#[test]
+fn packets_that_could_not_be_sent_go_before_more_that_were_late() {
+    let side = |is_bad: bool, seed: u64| {
+        let mut random = SplitMix::new(seed);
+        let mut records = taking((0..400).map(|_| 1.4 + 0.1 * random.normal()).collect());
+        for record in records.iter_mut().filter(|_| is_bad) {
+            match record.seq % 20 {
+                0 => (record.t_recv, record.outcome) = (None, End::LocalError),
+                1..5 => record.outcome = End::Late,
+                _ => {}
+            }
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, RecordFacts::default());
+        samples
+    };
+    let found = compared_in(Measure::Response, &side(false, 1), &side(true, 2)).verdict;
+    assert_eq!(found.kind, Kind::Differs, "{}", found.text);
+    let says = "5.0 % of B's packets could not be sent";
+    assert!(found.text.contains(says), "{}", found.text);
+}
+
+/// One that came after 1.2 s says nothing of those behind it: they were waited for 1 s and more.
+#[test]
+fn an_outage_behind_a_late_packet_is_one() {
+    let side = |dies: bool, seed: u64| {
+        let mut random = SplitMix::new(seed);
+        let each = (0..400).map(|n| match n {
+            344 if dies => 1200.0,
+            _ => 1.4 + 0.1 * random.normal(),
+        });
+        let mut records = taking(each.collect());
+        for record in records.iter_mut().filter(|_| dies) {
+            match record.seq {
+                344 => record.outcome = End::Late,
+                345.. => (record.t_recv, record.outcome) = (None, End::Lost),
+                _ => {}
+            }
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, RecordFacts::default());
+        samples
+    };
+    let found = compared_in(Measure::Response, &side(false, 1), &side(true, 2)).verdict;
+    let says = "B is not answered any more from 6.90 s on (55 packets in a row)";
+    assert!(found.text.contains(says), "{}", found.text);
+}
+
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<LimitResult> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
     held(&limit, &Both::new(a, b).unwrap()).unwrap()

@@ -5,6 +5,7 @@ use super::figures::PairFigures;
 use super::outage;
 use super::unsure_loss::{WORTH_LOSS, is_worth_a_word};
 use delaylab_model::units::format_share;
+use std::cmp::Ordering;
 
 /// This many packets more than in the other run are a change. They may depend on each other, so that no interval is made of them.
 const MANY: u64 = 10;
@@ -19,7 +20,15 @@ pub(super) struct Unanswered {
     pub(super) words: String,
 }
 
-/// The largest such change of a pair that is worth a word; an outage and a silent side say it themselves.
+impl Unanswered {
+    /// One that is clear goes before a larger one that is not.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let clear = self.is_clear.cmp(&other.is_clear);
+        clear.then(self.by.total_cmp(&other.by))
+    }
+}
+
+/// The largest such change of a pair that is worth a word, of clear ones where there are any; an outage and a silent side say it themselves.
 pub(super) fn unanswered(pair: &PairFigures) -> Option<Unanswered> {
     if pair.silent.is_some() || outage::words(&pair.outages).is_some() {
         return None;
@@ -47,5 +56,5 @@ pub(super) fn unanswered(pair: &PairFigures) -> Option<Unanswered> {
                 ),
             })
         });
-    changes.max_by(|x, y| x.by.total_cmp(&y.by))
+    changes.max_by(|one, other| one.order(other))
 }

@@ -231,12 +231,12 @@ impl<'a> Words<'a> {
         Some(format!("in {} {words}", self.label(pair)))
     }
 
-    /// The largest change of how many packets could not be sent or came back with other bytes: as one that is clear, or in a
-    /// sentence of its own.
+    /// The largest change of how many packets could not be sent, came back with other bytes or were late: as one that is clear, where
+    /// any is, or in a sentence of its own.
     fn unanswered(&self) -> (Option<String>, String) {
         let changes = self.pairs.iter();
         let changes = changes.filter_map(|pair| Some((pair, unanswered(pair)?)));
-        let most = changes.max_by(|x, y| x.1.by.total_cmp(&y.1.by));
+        let most = changes.max_by(|one, other| one.1.order(&other.1));
         match most {
             Some((pair, change)) if change.is_clear => {
                 let said = format!("{} ({})", change.words, self.label(pair));
