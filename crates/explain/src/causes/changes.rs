@@ -60,28 +60,34 @@ pub struct Change {
 }
 
 impl Changes {
-    /// The largest change that lasts to the end of its trial, where that is large: `From 1.91 s on the median response is 6.39 ms, and
+    /// The largest change of this probe that lasts to the end of its trial, where that is large, and the level is then far from that
+    /// with which the trial began: `From 1.91 s on the median response is 6.39 ms, and
     /// 4.36 ms before (+47 %), in forward path.`
-    pub(super) fn answer(&self, of_one_trial: bool) -> String {
+    pub(super) fn answer(&self, of_one_trial: bool, probe: &str) -> String {
         let within = |change: &Change| match &change.scope {
             Scope::Within {
                 trial,
-                probe,
+                probe: of,
                 after,
-            } => Some((*trial, probe.clone(), *after)),
+            } => (of == probe).then_some((*trial, *after)),
             Scope::Between { .. } => None,
         };
-        let largest = self
-            .found
-            .first()
-            .filter(|change| size(change) >= LARGE.ln());
-        let Some((change, (trial, probe, after))) = largest.and_then(|it| Some((it, within(it)?)))
-        else {
+        let is_of_others = |change: &&Change| {
+            matches!(change.scope, Scope::Within { .. }) && within(change).is_none()
+        };
+        let mut found = self.found.iter().filter(|change| !is_of_others(change));
+        let largest = found.next().filter(|change| size(change) >= LARGE.ln());
+        let Some((change, (trial, after))) = largest.and_then(|it| Some((it, within(it)?))) else {
             return String::new();
         };
-        let of_stream = self.found.iter().filter_map(within);
-        let mut of_stream = of_stream.filter(|it| (it.0, &it.1) == (trial, &probe));
-        if of_stream.any(|it| it.2 > after) {
+        let all = self.found.iter();
+        let of_stream = all.filter_map(|it| Some((it, within(it).filter(|it| it.0 == trial)?.1)));
+        let of_stream: Vec<(&Change, Nanos)> = of_stream.collect();
+        // Of a level that came and went, both changes are as large.
+        let first = of_stream.iter().min_by_key(|it| it.1);
+        let began = first.map_or(change.before, |(first, _)| first.before);
+        let is_back = (change.after / began).ln().abs() < LARGE.ln();
+        if is_back || of_stream.iter().any(|it| it.1 > after) {
             return String::new();
         }
         let by = format_signed_share(change.after / change.before - 1.0);
@@ -90,10 +96,11 @@ impl Changes {
             true => String::new(),
             false => format!(" in trial {trial}"),
         };
+        let just = if of_stream.len() > 1 { "just " } else { "" };
         let stages = change.stages;
         let stages = stages.map_or_else(String::new, |stages| format!(", in {stages}"));
         format!(
-            "From {} on{of_trial} the median response is {later}, and {before} before ({by}){stages}.",
+            "From {} on{of_trial} the median response is {later}, and {before} {just}before ({by}){stages}.",
             format_duration(after)
         )
     }
@@ -365,7 +372,7 @@ mod tests {
                 found,
                 visible: None,
             };
-            changes.answer(true)
+            changes.answer(true, "echo")
         };
         let large = || change(0, 2, [4.36e6, 6.39e6]);
         assert_eq!(
@@ -376,6 +383,40 @@ mod tests {
         assert_eq!(said(vec![change(0, 2, [4.0e6, 4.8e6])]), "");
         assert_eq!(said(vec![large(), change(0, 3, [6.39e6, 4.36e6])]), "");
         assert!(!said(vec![large(), change(1, 3, [6.39e6, 4.36e6])]).is_empty());
+        // It is back at the level with which it began, though the way back is the larger change.
+        let (up, down) = (change(0, 10, [5e6, 50e6]), change(0, 12, [50e6, 4.9e6]));
+        assert_eq!(said(vec![down, up]), "");
+        let twice = said(vec![change(0, 12, [5e6, 50e6]), change(0, 10, [4e6, 5e6])]);
+        assert!(
+            twice.contains("50.0 ms, and 5.00 ms just before"),
+            "{twice}"
+        );
         assert_eq!(said(Vec::new()), "");
+    }
+
+    /// Handshakes beside requests are not what the answer is about.
+    #[test]
+    fn a_change_of_another_probe_is_not_said() {
+        let found = vec![
+            change(0, 2, [2e6, 4e6]),
+            Change {
+                scope: Scope::Within {
+                    trial: 0,
+                    probe: "ask".to_owned(),
+                    after: 3 * SECOND,
+                },
+                ..change(0, 3, [40e6, 60e6])
+            },
+        ];
+        let changes = Changes {
+            found,
+            visible: None,
+        };
+        let said = changes.answer(true, "ask");
+        assert!(
+            said.starts_with("From 3.00 s on the median response is 60.0 ms"),
+            "{said}"
+        );
+        assert_eq!(changes.answer(true, "other"), "");
     }
 }

@@ -5,6 +5,7 @@ use super::combination::{dropped, rows_of_trials};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
+use delaylab_model::hop::Direction;
 use delaylab_model::record::Outcome;
 use delaylab_model::trial::Trial;
 use delaylab_model::units::{format_duration, format_duration_f64};
@@ -18,8 +19,8 @@ use std::sync::Arc;
 pub(super) struct Met {
     /// In the order of the way.
     pub(super) ports: Vec<Port>,
-    /// The queue in which packets before these, which warmed their stream up, waited longest.
-    before: Option<Port>,
+    /// The first queue of the way of which packets before these are known, which warmed their stream up: its place on the way, from 0.
+    before: Option<(u16, Port)>,
     /// Does the world see into the path?
     pub(super) any: bool,
     /// Lost packets whose time-out passed before a queue of their trial dropped anything: where packets wait too long, these did.
@@ -53,7 +54,10 @@ impl Met {
                 let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
                 match hop.probe == row.probe {
                     true if row.counts(hop.seq) => met.port(&hop.port).add(waited, timeout),
-                    true => met.add_before(&hop.port, waited, timeout),
+                    true if hop.direction == Direction::Forward => {
+                        met.add_before(hop.hop, &hop.port, waited, timeout);
+                    }
+                    true => {}
                     false => {}
                 }
             });
@@ -79,25 +83,26 @@ impl Met {
         &mut self.ports[at]
     }
 
-    fn add_before(&mut self, name: &Arc<str>, waited: Nanos, timeout: Option<Nanos>) {
-        let is_longest = |known: &Port| known.name == *name || known.most < waited;
-        if self.before.as_ref().is_none_or(is_longest) {
-            let known = self.before.take().filter(|known| known.name == *name);
-            let mut longest = known.unwrap_or_else(|| Port::new(name));
-            longest.add(waited, timeout);
-            self.before = Some(longest);
+    fn add_before(&mut self, at: u16, name: &Arc<str>, waited: Nanos, timeout: Option<Nanos>) {
+        if self.before.as_ref().is_some_and(|(known, _)| *known < at) {
+            return;
         }
+        let known = self.before.take();
+        let known = known.filter(|(known, port)| *known == at && port.name == *name);
+        let mut first = known.map_or_else(|| Port::new(name), |(_, port)| port);
+        first.add(waited, timeout);
+        self.before = Some((at, first));
     }
 
-    /// Where packets wait still that left no queue as long as they counted; `None` where any did, and where the world does not see
-    /// into the path.
+    /// Where packets wait still that left no queue as long as they counted: in the first one at most, which is named where those before
+    /// them waited too long there. `None` where any left one, and where the world does not see into the path.
     pub(super) fn waits(&self) -> Option<String> {
         if !self.any || !self.ports.is_empty() {
             return None;
         }
         Some(match &self.before {
-            Some(before) => before.waits(),
-            None => "none of them left the first queue of the path: others go before them, or there is no way".to_owned(),
+            Some((_, before)) if before.timeout.is_some() => before.waits(),
+            _ => "none of them left the first queue of the path: others go before them, or there is no way".to_owned(),
         })
     }
 
@@ -239,7 +244,7 @@ mod tests {
 
     /// Only what warmed their stream up left a queue.
     #[test]
-    fn what_waits_still_is_in_the_queue_where_those_before_waited_longest() {
+    fn what_waits_still_is_in_the_first_queue() {
         let mut met = Met {
             any: true,
             ..Met::default()
@@ -247,12 +252,17 @@ mod tests {
         let none = met.waits().unwrap();
         assert!(none.starts_with("none of them left the first queue"));
         let second = 1_000_000_000;
-        for (port, waited) in [("a→r", 1), ("r→s", 2), ("r→s", 6), ("a→r", 3)] {
-            met.add_before(&port.into(), waited * second, Some(second));
+        // That they hardly waited there says nothing of those behind them.
+        met.add_before(1, &"r→s".into(), 6 * second, Some(second));
+        met.add_before(0, &"a→r".into(), 3_000, Some(second));
+        assert_eq!(met.waits().unwrap(), none);
+        for (at, port, waited) in [(0, "a→r", 1), (1, "r→s", 2), (1, "r→s", 6), (0, "a→r", 3)]
+        {
+            met.add_before(at, &port.into(), waited * second, Some(second));
         }
         assert_eq!(
             met.waits().unwrap(),
-            "they wait in the queue of r→s, in which packets before them waited for up to 6.00 s, longer than their time-out of 1.00 s"
+            "they wait in the queue of a→r, in which packets before them waited for up to 3.00 s, longer than their time-out of 1.00 s"
         );
         met.port(&"r→s".into()).add(second, None);
         assert_eq!(met.waits(), None);

@@ -237,7 +237,7 @@ impl Explanation {
     /// where it did not.
     pub fn changed_answer(&self) -> String {
         match self.slow.conditions.as_slice() {
-            [_] => self.changes.answer(self.trials == 1),
+            [only] => self.changes.answer(self.trials == 1, &only.probe),
             _ => String::new(),
         }
     }
