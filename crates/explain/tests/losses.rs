@@ -590,6 +590,27 @@ impl World for Server {
     }
 }
 
+/// Replies that are corrupt are no losses, however close together they are.
+#[test]
+fn a_stretch_of_corrupt_replies_is_none_of_losses() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut world = Lossy {
+        ends: |seq| match seq {
+            3 => Outcome::Lost,
+            150..190 if seq % 2 == 0 => Outcome::Corrupt,
+            _ => Outcome::Ok,
+        },
+        ..Lossy::default()
+    };
+    let (run, resolved) = carry_out(runs.path(), EXPERIMENT, 1, ("sim", &mut world));
+    let said = causes::explain(&run, Some(&resolved), Baseline::Best).some_lost_answer();
+    assert!(
+        said.starts_with("1 of 800 packets was lost (0.12 %)"),
+        "{said}"
+    );
+    assert!(!said.contains("of them among"), "{said}");
+}
+
 /// Only those of a trial in which a server is asked are evidence about its requests.
 #[test]
 fn handshakes_that_are_all_a_trial_has_were_asked_for() {

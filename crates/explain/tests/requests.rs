@@ -277,15 +277,16 @@ fn why_some_requests_were_lost_is_said_where_others_were_answered() {
          acknowledged, 10.0 ms after being sent (median), so that they arrived: the server did not answer them, or its replies were \
          lost on the way back."
     );
-    // The queue drops packets of others, too.
+    // The queue may have dropped their replies.
     let dropped = "20 packets were dropped at s2→s1: the buffer was full";
     let drops = |acknowledges| Served {
         acknowledges,
         warnings: vec![dropped.to_owned()],
         ..Served::default()
     };
-    assert_eq!(lost(drops(true)), said);
     let queue = "the queue of s2→s1 dropped packets (the buffer was full)";
+    let both = format!("{}; {queue}.", said.trim_end_matches('.'));
+    assert_eq!(lost(drops(true)), both);
     assert!(lost(drops(false)).contains(queue));
     // They did not arrive.
     let said = lost(Served::default());

@@ -2,6 +2,7 @@
 //! the queues that packets met, of drops, refusals and time-outs.
 
 use super::combination::{self, is_blackout, rows_of_trials, tried};
+use super::line::ports_there;
 use super::met::{Met, planned, timeout};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
@@ -20,6 +21,7 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,8 +191,17 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         Some(_) => dropped,
         None => met.and_dropped(rows, dropped.as_deref()),
     };
-    // A queue drops no request that the far kernel has: TCP sends again what it dropped.
-    let lost = lost.map(|lost| acknowledged(run, rows).unwrap_or(lost));
+    let unanswered = OnceCell::new();
+    let unanswered = || unanswered.get_or_init(|| Acknowledged::read(run, rows));
+    let lost = lost.map(|lost| {
+        let Some(arrived) = acknowledged(unanswered()) else {
+            return lost;
+        };
+        match may_have_dropped(run, resolved, rows, unanswered()).as_slice() {
+            [] if loses_all.is_none() && met.waited().is_none() => arrived,
+            _ => format!("{arrived}; {lost}"),
+        }
+    });
     lost.or_else(|| met.waits())
         .or_else(|| {
             let way = which_way(rows, false)?;
@@ -207,7 +218,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
                 .cloned()
         })
         .or_else(|| instead(run, rows))
-        .or_else(|| acknowledged(run, rows))
+        .or_else(|| acknowledged(unanswered()))
         .or_else(|| too_large(run, resolved, rows))
         .unwrap_or_else(|| match timeout {
             Some(timeout) => format!(
@@ -295,20 +306,46 @@ impl Acknowledged {
         self.after.extend(&other.after);
     }
 
+    fn are_all(&self) -> bool {
+        self.after.len() as u64 == self.all
+    }
+
     /// `all 30 requests were acknowledged, 46.0 ms after being sent (median), so that they arrived`; `None` where most were not.
-    pub(super) fn said(mut self) -> Option<String> {
+    pub(super) fn said(&self) -> Option<String> {
         let requests = match (self.after.len() as u64, self.all) {
             (count, all) if 2 * count <= all => return None,
             (1, 1) => "the request was".to_owned(),
             (count, all) if count == all => format!("all {all} requests were"),
             (count, all) => format!("{count} of {all} requests {}", were(count)),
         };
-        let median = Functional::Quantile(0.5).value(&mut self.after)?;
+        let median = Functional::Quantile(0.5).value(&mut self.after.clone())?;
         Some(format!(
             "{requests} acknowledged, {} after being sent (median), so that they arrived",
             format_duration_f64(median)
         ))
     }
+}
+
+/// Where these trials dropped packets of which lost requests or their replies may be: a queue on the way back drops replies, whatever
+/// became of requests. Of requests that the far kernel has all, a queue on the way there dropped none: TCP sends again what it dropped.
+pub(super) fn may_have_dropped<'a>(
+    run: &'a Run,
+    resolved: Option<&Resolved>,
+    rows: &[&TrialRow],
+    acknowledged: &Acknowledged,
+) -> Vec<Dropped<'a>> {
+    let there = |row: &&TrialRow| {
+        let trial = planned(resolved, row);
+        trial.map_or_else(BTreeSet::new, |trial| ports_there(trial, row.probe))
+    };
+    // Those of the way there of each of them.
+    let there = match acknowledged.are_all() {
+        true => rows.iter().map(there).reduce(|all, own| &all & &own),
+        false => None,
+    };
+    let there = there.unwrap_or_default();
+    let all = combination::dropped(rows_of_trials(run.trials().iter(), rows));
+    all.filter(|it| !there.contains(it.port)).collect()
 }
 
 /// Does the far kernel acknowledge its requests?
@@ -317,8 +354,7 @@ pub(super) fn is_by_tcp(row: &TrialRow) -> bool {
 }
 
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
-fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
-    let unanswered = Acknowledged::read(run, rows);
+fn acknowledged(unanswered: &Acknowledged) -> Option<String> {
     Some(format!(
         "{}; the server does not answer, or its \
          replies are lost on the way back (if only large ones are, a link there carries smaller packets than both ends expect, \

@@ -95,6 +95,8 @@ pub(super) struct GatheredStream<'a> {
     pub(super) response: Vec<f64>,
     /// Which of them were never sent, or not waited for to their end, in order.
     pub(super) not_ended: Vec<usize>,
+    /// Which of them had a reply that was corrupt, in order: it is no answer, and they are not lost.
+    pub(super) corrupt: Vec<usize>,
     /// When those were sent that were; empty where nothing was seen that they could wake.
     pub(super) sent: Vec<Sent>,
     /// Where those spent their time that were not late.
@@ -163,6 +165,9 @@ impl GatheredStream<'_> {
         }
         if !record.ended() {
             self.not_ended.push(self.due.len());
+        }
+        if record.outcome == Outcome::Corrupt {
+            self.corrupt.push(self.due.len());
         }
         self.has_connections |= record.connection.is_some() || record.t_ack.is_some();
         if record.outcome == Outcome::Lost && is_request(record.method) {
@@ -276,6 +281,7 @@ impl<'a> Gathered<'a> {
             due: Vec::new(),
             response: Vec::new(),
             not_ended: Vec::new(),
+            corrupt: Vec::new(),
             sent: Vec::new(),
             usual: Usual::default(),
             paused: BTreeMap::new(),

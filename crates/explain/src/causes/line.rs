@@ -90,6 +90,22 @@ pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
     ways
 }
 
+/// The ports by which packets of this probe leave on their way there, and not on their way back. None where the path cannot be built.
+pub(super) fn ports_there(trial: &Trial, probe: u16) -> BTreeSet<String> {
+    let Ok(built) = build(trial) else {
+        return BTreeSet::new();
+    };
+    let mut routes = Routes::new(&built.network);
+    let Some(ends) = built.probes.get(usize::from(probe)) else {
+        return BTreeSet::new();
+    };
+    let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
+    let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
+    let (there, back) = (there.unwrap_or_default(), back.unwrap_or_default());
+    let alone = there.iter().filter(|port| !back.contains(*port));
+    alone.map(|&port| built.network.port_name(port)).collect()
+}
+
 /// Does what is sent from this port wait for tokens rather than for its line?
 fn is_shaped(built: &Built, port: PortId) -> bool {
     let from = built.network.ports[port as usize].from;
@@ -216,5 +232,10 @@ mod tests {
         );
         assert_eq!(of(|link| link.propagation_ns), [0.0, 1_000_000.0, 0.0]);
         assert_eq!(of(|link| link.latency_ns), [0.0, 5_000.0, 5_000.0]);
+        let there = ports_there(&trial, 0);
+        assert!(
+            there.contains("s1→s2") && !there.contains("s2→s1"),
+            "{there:?}"
+        );
     }
 }

@@ -2,7 +2,8 @@
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
 use super::blackouts::{
-    Acknowledged, counted_errors, counted_failures, end, failures, is_by_tcp, rejected, which_way,
+    Acknowledged, counted_errors, counted_failures, end, failures, is_by_tcp, may_have_dropped,
+    rejected, which_way,
 };
 use super::combination::{self, dropped, is_blackout, rows_of_trials};
 use super::gather::{GatheredStream, with_requests};
@@ -76,7 +77,7 @@ pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> 
     let acknowledged = |rows: &[&TrialRow]| {
         let drops = drops(rows_of_trials(run.trials().iter(), rows));
         let read = (!drops.is_empty()).then(|| Acknowledged::read(run, rows));
-        arrived(read?)
+        read.unwrap_or_default()
     };
     find(
         run,
@@ -89,13 +90,13 @@ pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> 
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose. `outage` says the
-/// longest outage of a row that has not kept it, `stretch` where most losses of a row are, `acknowledged` that requests of these rows which were lost had arrived.
+/// longest outage of a row that has not kept it, `stretch` where most losses of a row are, `acknowledged` which requests of these rows that were lost had arrived.
 pub(super) fn find(
     run: &Run,
     resolved: Option<&Resolved>,
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
     stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
-    acknowledged: impl Fn(&[&TrialRow]) -> Option<String>,
+    acknowledged: impl Fn(&[&TrialRow]) -> Acknowledged,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
@@ -155,9 +156,9 @@ fn reason(
     run: &Run,
     resolved: Option<&Resolved>,
     all: &[&TrialRow],
-    acknowledged: impl Fn(&[&TrialRow]) -> Option<String>,
+    acknowledged: impl Fn(&[&TrialRow]) -> Acknowledged,
 ) -> Option<String> {
-    let has_arrived = |row: &&TrialRow| is_by_tcp(row) && acknowledged(&[*row]).is_some();
+    let has_arrived = |row: &&TrialRow| is_by_tcp(row) && acknowledged(&[*row]).said().is_some();
     let (arrived, rows): (Vec<&TrialRow>, Vec<&TrialRow>) =
         all.iter().partition(|row| has_arrived(row));
     let rows = rows.as_slice();
@@ -174,8 +175,16 @@ fn reason(
         None => by_drops(run, rows),
     };
     seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
-    let arrived = acknowledged(&arrived).map(|why| (total(&arrived, "lost"), vec![why]));
-    seen.extend(arrived);
+    let of_arrived = acknowledged(&arrived);
+    seen.extend(of_arrived.said().map(|said| {
+        let drops = may_have_dropped(run, resolved, &arrived, &of_arrived);
+        let arrived_there = format!(
+            "{said}: the server did not answer them, or its replies were lost on the way back"
+        );
+        let why = std::iter::once(arrived_there).chain(Dropped::reasons(drops));
+        let why: Vec<String> = why.collect();
+        (total(&arrived, "lost"), vec![why.join("; ")])
+    }));
     let seen = most_first(seen);
     unseen.retain(|row| 2 * total(&[row], "refused") <= total(&[row], "lost"));
     let several = seen.len() + usize::from(!unseen.is_empty()) > 1;
@@ -203,25 +212,15 @@ fn failed(rows: &[&TrialRow]) -> Option<String> {
     all.then(|| counted_failures(&failures).join("; "))
 }
 
-/// That the requests of these rows which were lost had been acknowledged, from their streams.
-pub(super) fn acknowledged_of(
-    streams: &[GatheredStream<'_>],
-    rows: &[&TrialRow],
-) -> Option<String> {
+/// Which requests of these rows that were lost had been acknowledged, from their streams.
+pub(super) fn acknowledged_of(streams: &[GatheredStream<'_>], rows: &[&TrialRow]) -> Acknowledged {
     let place = |row: &TrialRow| (row.trial, row.probe);
     let places: BTreeSet<_> = rows.iter().map(|row| place(row)).collect();
     let mut all = Acknowledged::default();
     let of_rows = streams.iter();
     let of_rows = of_rows.filter(|stream| places.contains(&place(stream.row)));
     of_rows.for_each(|stream| all.merge(&stream.lost));
-    arrived(all)
-}
-
-fn arrived(acknowledged: Acknowledged) -> Option<String> {
-    Some(format!(
-        "{}: the server did not answer them, or its replies were lost on the way back",
-        acknowledged.said()?
-    ))
+    all
 }
 
 /// How many packets were lost, and the reasons for which they may have been.
@@ -318,23 +317,32 @@ fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
 
 /// The longest outage of a row, from its stream.
 pub(super) fn outage_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<outage::Outage> {
-    outage::longest(ended(streams, row)?)
+    let packets = ended(streams, row)?;
+    outage::longest(packets.map(|(packet, _)| packet).collect())
 }
 
 /// Where most losses of a row are, from its stream.
 pub(super) fn stretch_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<LossyStretch> {
-    stretch::lossy_stretch(&ended(streams, row)?)
+    let packets = ended(streams, row)?;
+    let kept = packets.filter(|(_, is_corrupt)| !is_corrupt);
+    stretch::lossy_stretch(&kept.map(|(packet, _)| packet).collect::<Vec<_>>())
 }
 
-/// When each packet of a row that was waited for to its end was due, and whether it was answered.
-fn ended(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<Vec<(Nanos, bool)>> {
+/// When each packet of a row that was waited for to its end was due, and whether it was answered; and whether its reply was corrupt.
+fn ended<'a>(
+    streams: &'a [GatheredStream<'_>],
+    row: &TrialRow,
+) -> Option<impl Iterator<Item = ((Nanos, bool), bool)> + 'a> {
     let place = |row: &TrialRow| (row.trial, row.probe);
     let mut streams = streams.iter();
     let stream = streams.find(|stream| place(stream.row) == place(row))?;
     let packets = stream.due.iter().zip(&stream.response).zip(0..);
     let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
-    let each = ended.map(|((due, response), _)| (*due, !response.is_nan()));
-    Some(each.collect())
+    let each = ended.map(|((due, response), at)| {
+        let is_corrupt = stream.corrupt.binary_search(&at).is_ok();
+        ((*due, !response.is_nan()), is_corrupt)
+    });
+    Some(each)
 }
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
