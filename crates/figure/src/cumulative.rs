@@ -14,6 +14,7 @@ use delaylab_stats::summary::{Distribution, Summary};
 use delaylab_view::run::panels::{dimensions, drawn, spread};
 use delaylab_view::run::{DelaySketch, RunData, ShownDelay};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
 
 pub(super) struct Cumulative;
@@ -167,10 +168,14 @@ impl Line<'_> {
 fn lines(run: &RunData) -> Vec<Line<'_>> {
     let every = every_line(run);
     let panels = distinct(&every, |line| &line.panel);
+    let mut lines_of: BTreeMap<&String, Vec<&Line<'_>>> = BTreeMap::new();
+    for line in &every {
+        lines_of.entry(&line.panel).or_default().push(line);
+    }
     let combination = |panel: &String| {
-        let mut lines = every.iter().filter(|line| line.panel == *panel);
-        let summaries = lines.clone().map(|line| line.summary).collect();
-        let others = lines.next().map(|line| line.others.clone());
+        let lines = lines_of.get(panel).map_or(&[][..], Vec::as_slice);
+        let others = lines.first().map(|line| line.others.clone());
+        let summaries = lines.iter().map(|line| line.summary).collect();
         (others.unwrap_or_default(), summaries)
     };
     let combinations: Vec<_> = panels.iter().map(combination).collect();
@@ -232,9 +237,10 @@ fn coloured(run: &RunData) -> Option<String> {
 }
 
 fn distinct<'a>(lines: &'a [Line<'_>], of: impl Fn(&'a Line<'_>) -> &'a String) -> Vec<String> {
+    let mut known = BTreeSet::new();
     let mut distinct: Vec<String> = Vec::new();
     for text in lines.iter().map(of) {
-        if !distinct.contains(text) {
+        if known.insert(text) {
             distinct.push(text.clone());
         }
     }

@@ -12,7 +12,7 @@ use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
 use delaylab_model::words::each_once;
-use delaylab_stats::summary::Distribution;
+use delaylab_stats::summary::{Distribution, Summary};
 use delaylab_view::run::panels::{all_factors, dimensions, drawn, size_factor};
 use delaylab_view::run::{RunData, RunStream, ShownDelay, TrialData};
 use serde_json::{Value, json};
@@ -280,12 +280,21 @@ impl Layout {
 
     /// Of these panels those that are drawn.
     fn drawn(&self, panels: Vec<Vec<Factor>>, run: &RunData) -> Vec<Vec<Factor>> {
-        let combination = |panel: &Vec<Factor>| {
-            let is_of = |trial: &&TrialData| of_names(&trial.stream, &self.panel_factors) == *panel;
-            let trials = run.trials.iter().filter(is_of);
-            (panel.clone(), trials.map(|trial| &trial.summary).collect())
+        let labels = |factors: &[Factor]| -> Vec<String> {
+            let labels = factors.iter().map(|(_, level)| level.label.clone());
+            labels.collect()
         };
-        let combinations: Vec<_> = panels.iter().map(combination).collect();
+        let mut summaries: BTreeMap<Vec<String>, Vec<&Summary>> = BTreeMap::new();
+        for trial in &run.trials {
+            let own = of_names(&trial.stream, &self.panel_factors);
+            let of_panel = summaries.entry(labels(&own)).or_default();
+            of_panel.push(&trial.summary);
+        }
+        let mut combination = |panel: &Vec<Factor>| {
+            let of_panel = summaries.remove(&labels(panel)).unwrap_or_default();
+            (panel.clone(), of_panel)
+        };
+        let combinations: Vec<_> = panels.iter().map(&mut combination).collect();
         let places = drawn(&combinations, run.shown_delay());
         places
             .into_iter()

@@ -100,8 +100,9 @@ impl RunDataBuilder {
         let groups = Groups::new(&streams, levels);
         let counts = counts(&streams, &groups, &layout);
         let of_panel = share(exact_limit, layout.panels.len());
-        let panels = (0..layout.panels.len())
-            .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, of_panel))
+        let members = layout.members().into_iter();
+        let panels = members
+            .map(|members| OpenPanel::new(&streams, &members, &counts, of_panel))
             .collect();
         let open_groups = open_groups(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
@@ -183,21 +184,20 @@ impl RunDataBuilder {
             summary: open.summary.finish(),
         });
         run.trials = trials.collect();
-        let panels = self.panels.into_iter().zip(&self.layout.panels).enumerate();
+        let panels = self.panels.into_iter().zip(&self.layout.panels);
         run.panels = panels
-            .filter_map(|(at, (open, factors))| open.finish(factors, &run.trials, at))
+            .zip(self.layout.members())
+            .filter_map(|((open, factors), members)| {
+                let first = members.first().and_then(|&first| run.trials.get(first));
+                open.finish(factors, first)
+            })
             .collect();
-        let group_of = &self.groups.group_of;
-        let groups = self
-            .open_groups
-            .into_iter()
-            .zip(&self.groups.keys)
-            .enumerate();
+        let groups = self.open_groups.into_iter().zip(&self.groups.keys);
         run.groups = groups
-            .filter_map(|(at, (open, key))| {
-                let member = group_of.iter().position(|&of| of == at);
-                let panel = member.and_then(|member| panel_of[member]);
-                let elsewhere = groups::elsewhere(at, group_of, &run.trials, &run.panels);
+            .zip(self.groups.members())
+            .filter_map(|((open, key), members)| {
+                let panel = members.first().and_then(|&member| panel_of[member]);
+                let elsewhere = groups::elsewhere(&members, &run.trials, &run.panels);
                 open.finish(key, panel, elsewhere)
             })
             .collect();
@@ -249,31 +249,25 @@ fn open_groups(
 ) -> Vec<OpenGroup> {
     let several = probe_names(streams).len() > 1;
     let limit = share(HELD_BY_GROUP, groups.keys.len());
-    let open = |group: usize| {
-        let of_group = streams.iter().zip(&groups.group_of).zip(&layout.panel_of);
-        let members = of_group.filter(|((_, of), _)| **of == group);
+    let open = |members: Vec<usize>| {
         // A panel has the streams of one group.
-        let shared = members.clone().any(|(_, panel)| panel.is_some());
-        let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
-        let counted = groups.group_of.iter().zip(counts);
-        let counted = counted.filter(|(of, counts)| **of == group && counts.in_group);
+        let shared = members.iter().any(|&at| layout.panel_of[at].is_some());
+        let facts = RecordFacts::shared(members.iter().map(|&at| streams[at].facts));
+        let counted = members.iter().filter(|&&at| counts[at].in_group);
         OpenGroup::new(counted.count(), facts, shared, several, limit)
     };
-    (0..groups.keys.len()).map(open).collect()
+    groups.members().into_iter().map(open).collect()
 }
 
 impl OpenPanel {
     fn new(
         streams: &[RunStream],
-        layout: &Layout,
+        members: &[usize],
         counts: &[Counts],
-        panel: usize,
         exact_limit: usize,
     ) -> Self {
-        let places = streams.iter().zip(&layout.panel_of).zip(counts);
-        let members = places
-            .filter(|&((_, &of), counts)| of == Some(panel) && counts.in_panel)
-            .map(|((stream, _), _)| stream);
+        let members = members.iter().filter(|&&at| counts[at].in_panel);
+        let members = members.map(|&at| &streams[at]);
         let streams = members.clone().count();
         let facts = RecordFacts::shared(members.map(|stream| stream.facts));
         Self {
@@ -283,12 +277,9 @@ impl OpenPanel {
         }
     }
 
-    /// `None` where it has no stream.
-    fn finish(self, factors: &[Factor], trials: &[TrialData], at: usize) -> Option<Panel> {
-        let only = || {
-            let member = trials.iter().find(|trial| trial.panel == Some(at))?;
-            Some(member.summary.clone())
-        };
+    /// `None` where it has no stream; else with the first of them.
+    fn finish(self, factors: &[Factor], first: Option<&TrialData>) -> Option<Panel> {
+        let only = || first.map(|trial| trial.summary.clone());
         let pooled = self.summary.map(|summary| summary.finish());
         Some(Panel {
             label: levels_in_words(factors, None),

@@ -1,7 +1,7 @@
 //! Which streams are one *group*: one probe under one combination of levels, its repeats together. What
 //! a probe met is told from what another met beside it.
 
-use super::panels;
+use super::panels::{self, KnownBy, known_by};
 use super::stream::probe_names;
 use super::worst::worst_of;
 use super::{Delays, Group, RunData, RunStream, ShownDelay, TrialData};
@@ -14,6 +14,7 @@ use delaylab_model::words::each_once;
 use delaylab_stats::anatomy;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
+use std::collections::BTreeMap;
 
 /// What a group is known by.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,11 @@ impl Key {
             factors: stream.factors.clone(),
             probe: stream.name.clone(),
         }
+    }
+
+    /// What it is looked up by.
+    fn known_by(&self) -> (KnownBy<'_>, &str) {
+        (known_by(&self.factors), &self.probe)
     }
 }
 
@@ -49,11 +55,17 @@ impl Groups {
                 .then_with(|| place(a).cmp(&place(b)))
         });
         keys.dedup();
-        let at = |key: &Key| keys.iter().position(|known| known == key).unwrap_or(0);
+        let places: BTreeMap<_, usize> = keys.iter().map(Key::known_by).zip(0..).collect();
+        let at = |key: &Key| places.get(&key.known_by()).copied().unwrap_or(0);
         Self {
             group_of: of_streams.iter().map(at).collect(),
             keys,
         }
+    }
+
+    /// The streams of each group, in their order.
+    pub(super) fn members(&self) -> Vec<Vec<usize>> {
+        panels::members(self.keys.len(), self.group_of.iter().copied().map(Some))
     }
 }
 
@@ -223,20 +235,18 @@ impl Group {
     }
 }
 
-/// The streams' summary that a group shares, of a stream or a panel.
+/// The streams' summary that a group of these streams shares, of a stream or a panel.
 pub(super) fn elsewhere<'a>(
-    group: usize,
-    group_of: &[usize],
+    members: &[usize],
     trials: &'a [TrialData],
     panels: &'a [super::Panel],
 ) -> Option<&'a Summary> {
-    let at = group_of.iter().position(|&of| of == group)?;
-    let members = group_of.iter().zip(trials).filter(|(of, _)| **of == group);
     let mut distinct = Distinct::new();
-    let counted = members.filter(|(_, trial)| distinct.counts(trial.stream.trace_hash, ()));
-    let streams = counted.count();
-    let trial = trials.get(at)?;
-    match streams {
+    let streams = members.iter().filter_map(|&member| trials.get(member));
+    let counted = streams.filter(|trial| distinct.counts(trial.stream.trace_hash, ()));
+    let count = counted.count();
+    let trial = trials.get(*members.first()?)?;
+    match count {
         1 => Some(&trial.summary),
         _ => panels.get(trial.panel?).map(|panel| &panel.summary),
     }

@@ -7,7 +7,7 @@ use super::{Panel, RunData, RunStream, ShownDelay};
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 use delaylab_stats::summary::Summary;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Panels that are drawn at most.
 const MOST: usize = 12;
@@ -49,12 +49,44 @@ impl Layout {
         let sizes = varied.iter().filter(|(_, levels)| are_many_sizes(levels));
         let sizes: Vec<&str> = sizes.map(|(name, _)| name.as_str()).collect();
         let panels = with_few_sizes(panels, &sizes);
-        let place = |key: &Vec<Factor>| panels.iter().position(|panel| panel == key);
+        let places: BTreeMap<_, usize> =
+            (panels.iter().map(|panel| known_by(panel)).zip(0..)).collect();
+        let place = |key: &Vec<Factor>| places.get(&known_by(key)).copied();
         Self {
             panel_of: keys.iter().map(place).collect(),
             panels,
         }
     }
+
+    /// The streams of each panel, in their order.
+    pub(super) fn members(&self) -> Vec<Vec<usize>> {
+        members(self.panels.len(), self.panel_of.iter().copied())
+    }
+}
+
+/// Which of these are in each of so many places.
+pub(super) fn members(
+    count: usize,
+    places: impl Iterator<Item = Option<usize>>,
+) -> Vec<Vec<usize>> {
+    let mut members = vec![Vec::new(); count];
+    for (at, place) in places.enumerate() {
+        if let Some(members) = place.and_then(|place| members.get_mut(place)) {
+            members.push(at);
+        }
+    }
+    members
+}
+
+/// What a combination of levels is looked up by: comparing it to each of many thousand takes too long.
+pub(super) type KnownBy<'a> = Vec<(&'a str, &'a str, Option<u64>)>;
+
+pub(super) fn known_by(factors: &[Factor]) -> KnownBy<'_> {
+    let levels = factors.iter().map(|(name, level)| {
+        let value = level.value.map(f64::to_bits);
+        (name.as_str(), level.label.as_str(), value)
+    });
+    levels.collect()
 }
 
 fn are_many_sizes(levels: &[Level]) -> bool {
@@ -94,12 +126,16 @@ pub fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
 /// Which of these are drawn, each of which has a combination of levels and its summaries: all, or of more than anyone reads the
 /// worst. What a run and its measured part have of one combination is drawn of both.
 pub fn drawn(combinations: &[(Vec<Factor>, Vec<&Summary>)], delay: ShownDelay) -> Vec<usize> {
-    let mut alike: Vec<(Vec<&Factor>, Vec<usize>)> = Vec::new();
+    // In the order in which they come, as the first of equals are drawn.
+    let mut alike: Vec<Vec<usize>> = Vec::new();
+    let mut known = BTreeMap::new();
     for (at, (factors, _)) in combinations.iter().enumerate() {
-        let own: Vec<&Factor> = factors.iter().filter(|(name, _)| name != RUN).collect();
-        match alike.iter_mut().find(|(known, _)| *known == own) {
-            Some((_, places)) => places.push(at),
-            None => alike.push((own, vec![at])),
+        let mut own = known_by(factors);
+        own.retain(|(name, ..)| *name != RUN);
+        let place = *known.entry(own).or_insert(alike.len());
+        match alike.get_mut(place) {
+            Some(places) => places.push(at),
+            None => alike.push(vec![at]),
         }
     }
     let names = varied(combinations.iter().map(|(factors, _)| factors.as_slice()));
@@ -110,12 +146,12 @@ pub fn drawn(combinations: &[(Vec<Factor>, Vec<&Summary>)], delay: ShownDelay) -
     if alike.len() <= most {
         return (0..combinations.len()).collect();
     }
-    let sets = alike.iter().map(|(_, places)| {
+    let sets = alike.iter().map(|places| {
         let summaries = places.iter().flat_map(|&place| &combinations[place].1);
         summaries.copied().collect::<Vec<&Summary>>()
     });
     let worst = worst_of(&sets.collect::<Vec<_>>(), delay, most).into_iter();
-    let mut drawn: Vec<usize> = worst.flat_map(|place| alike[place].1.clone()).collect();
+    let mut drawn: Vec<usize> = worst.flat_map(|place| alike[place].clone()).collect();
     drawn.sort_unstable();
     drawn
 }
@@ -158,9 +194,20 @@ pub fn all_factors(stream: &RunStream) -> Vec<Factor> {
 /// The factors that vary.
 pub fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
     let mut dimensions: Vec<Dimension> = Vec::new();
-    for (name, level) in all.flatten() {
+    let mut known = BTreeSet::new();
+    for factor in all.flatten() {
+        // Of thousands of levels each is compared to the others once.
+        let (name, level) = &factor;
+        let key = (
+            name.clone(),
+            level.label.clone(),
+            level.value.map(f64::to_bits),
+        );
+        if !known.insert(key) {
+            continue;
+        }
+        let (name, level) = factor;
         match dimensions.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, levels)) if levels.contains(&level) => {}
             Some((_, levels)) => levels.push(level),
             None => dimensions.push((name, vec![level])),
         }
@@ -169,20 +216,17 @@ pub fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
     dimensions
 }
 
-/// The names of the factors of which these have more than one level.
-pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a str> {
-    let factors = all.clone().flatten();
-    let varies = |(name, level): &Factor| {
-        let mut levels = all.clone().flatten().filter(|(other, _)| other == name);
-        levels.any(|(_, other)| other != level)
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for factor in factors {
-        if !names.contains(&factor.0.as_str()) && varies(factor) {
-            names.push(&factor.0);
+/// The names of the factors of which these have more than one level, each where its first level is.
+pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]>) -> Vec<&'a str> {
+    let mut firsts: Vec<(&'a str, &'a Level, bool)> = Vec::new();
+    for (name, level) in all.flatten() {
+        match firsts.iter_mut().find(|(known, ..)| known == name) {
+            Some((_, first, varies)) => *varies |= *first != level,
+            None => firsts.push((name, level, false)),
         }
     }
-    names
+    let varied = firsts.into_iter().filter(|(.., varies)| *varies);
+    varied.map(|(name, ..)| name).collect()
 }
 
 fn is_size(level: &Level) -> bool {

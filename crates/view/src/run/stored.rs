@@ -168,11 +168,7 @@ fn read(
         trial.summary.counts.sent > 0 && with_packets.contains(&of)
     });
     data.figures_alone = (!has_packets).then(|| FiguresAlone::new(&rows)).flatten();
-    for panel in &mut data.panels {
-        marked
-            .iter()
-            .for_each(|event| panel.sketch.disturbed(event));
-    }
+    mark(&mut data, &marked);
     let series = Everything::read(run, resolved);
     data.series = series.by_combination(&data.trials);
     data.parts = parts.finish(&data, run, &series);
@@ -258,6 +254,22 @@ fn noise(run: &Run, is_copy: &dyn Fn(u32) -> bool) -> (NoiseTotals, Vec<NoiseEve
         }
     });
     (noise, marked)
+}
+
+/// Shows what happened to the host in the panels of the trials in which it did.
+fn mark(data: &mut RunData, events: &[NoiseEvent]) {
+    let mut panels_of: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for trial in &data.trials {
+        let panels = panels_of.entry(trial.stream.trial).or_default();
+        panels.extend(trial.panel);
+    }
+    for event in events {
+        for &at in panels_of.get(&event.trial).into_iter().flatten() {
+            if let Some(panel) = data.panels.get_mut(at) {
+                panel.sketch.disturbed(event);
+            }
+        }
+    }
 }
 
 /// Those that have the sizes to look for steps.
