@@ -146,13 +146,14 @@ fn plain(run: &RunData, groups: &[&Group], of: Of, left_out: &[&str]) -> Table {
     let heads = HEADS
         .iter()
         .filter(|head| kept(head))
-        .map(|head| Cell::new(run.ways().words(head)));
+        .map(|head| Cell::new(run.delay_words(head)));
     let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
     table.row(lead.chain(heads).map(Cell::dim));
+    let shown = run.shown_delay();
     for group in groups {
         let lead = factors.iter().map(|name| Cell::left(group.level(name)));
         let lead = lead.chain([Cell::left(&group.probe)]);
-        let cells = HEADS.iter().zip(figures(group, of));
+        let cells = HEADS.iter().zip(figures(group, of, shown));
         let cells = cells.filter(|(head, _)| kept(head));
         table.row(lead.chain(cells.map(|(_, text)| Cell::new(text))));
     }
@@ -222,6 +223,21 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines.len(), 5);
+    }
+
+    /// As the table of trials and the figures show it.
+    #[test]
+    fn its_delay_is_the_one_that_is_shown_elsewhere() {
+        let mut run = classes();
+        run.groups.truncate(3);
+        for group in &mut run.groups {
+            group.summary.response.as_mut().unwrap().p50 = 7_000_000_000;
+        }
+        let text = of_width(&run, 130);
+        assert!(
+            text.contains("response p50") && text.contains("7.00 s"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Delay variation by probe, as the terminal and the page show it.
 
-use super::{Group, RunData, Ways};
+use super::{Group, RunData, ShownDelay, Ways};
 use crate::words::or_unknown;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::summary::Distribution;
@@ -72,14 +72,14 @@ pub const HEADS: [&str; 7] = [
     "lost",
 ];
 
-/// The head of the delay's median, before it is called by where packets go ([`Ways`]).
+/// The head of the delay's median, before it is called as that of the run ([`RunData::delay_words`]).
 pub const DELAY: &str = "round trip p50";
 
-/// Of one group, a cell each of [`HEADS`].
-pub fn figures(group: &Group, of: Of) -> [String; 7] {
+/// Of one group, a cell each of [`HEADS`]; the delay is the one that is shown of its run.
+pub fn figures(group: &Group, of: Of, shown: ShownDelay) -> [String; 7] {
     let summary = &group.summary;
     let ipdv = of.ipdv(group).unwrap_or_default();
-    let delays = summary.round_trip.as_ref();
+    let delays = shown.distribution(summary);
     let mean = |ns: Option<f64>| or_unknown(ns, format_duration_f64);
     let time = |ns: Option<i64>| or_unknown(ns, format_duration);
     [

@@ -51,13 +51,14 @@ fn each(run: &RunData, of: Of) -> Markup {
     let factors = run.varied();
     let lead = factors.iter().copied().chain(["probe"]);
     let lead = lead.map(|name| (name, Column::Words));
-    let heads = HEADS.map(|head| (run.ways().words(head), Column::Figures));
+    let heads = HEADS.map(|head| (run.delay_words(head), Column::Figures));
     let lead = lead.map(|(name, column)| (name.to_owned(), column));
     let mut table = Table::new(lead.chain(heads));
+    let shown = run.shown_delay();
     for group in &run.groups {
         let levels = factors.iter().map(|name| group.level(name).to_owned());
         let lead = levels.chain([group.probe.clone()]);
-        table.row(lead.chain(figures(group, of)).collect());
+        table.row(lead.chain(figures(group, of, shown)).collect());
     }
     table.render()
 }
