@@ -5,7 +5,7 @@ use super::figures_alone::FiguresAlone;
 use super::findings::shown;
 use super::measured;
 use super::noise_totals::NoiseTotals;
-use super::parts::Parts;
+use super::parts::{PartContent, Parts};
 use super::resumed;
 use super::series::Everything;
 use super::split::splits;
@@ -172,6 +172,11 @@ fn read(
     let series = Everything::read(run, resolved);
     data.series = series.by_combination(&data.trials);
     data.parts = parts.finish(&data, run, &series);
+    for part in &mut data.parts {
+        if let Ok(PartContent::Run(part)) = &mut part.shown {
+            mark(part, &marked);
+        }
+    }
     data
 }
 

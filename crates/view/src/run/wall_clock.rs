@@ -1,6 +1,6 @@
 //! The wall clock along the time of a panel, in which trials stand end to end: other trials ran in between.
 
-use super::{Happening, Panel, RunData};
+use super::{Panel, RunData};
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ pub const CLOCK_MOVED: &str = " Times continue from that of the clock when each 
      off by as much until the next trial.";
 
 impl RunData {
-    /// Was the host suspended, or its clock set, while it measured?
+    /// Was the host suspended, or its clock set, while it measured? Its trials say so, as not all of them have a panel.
     pub fn clock_moved(&self) -> bool {
-        let mut marks = self.panels.iter().flat_map(|panel| panel.sketch.marks());
-        marks.any(|mark| matches!(mark.kind, Happening::Suspend | Happening::Step))
+        let mut counts = self.trials.iter().map(|trial| &trial.summary.counts);
+        counts.any(|counts| counts.clock_step + counts.clock_suspend > 0)
     }
 
     /// When the trials of this panel were, in order; `None` where one ran on a simulated clock.
@@ -59,5 +59,15 @@ mod tests {
             let apart = |pair: &[Begin]| pair[1].utc - pair[0].utc >= pair[1].t - pair[0].t;
             assert!(begins.windows(2).all(apart));
         }
+    }
+
+    #[test]
+    fn a_clock_that_moved_in_a_trial_without_a_panel_is_known() {
+        let mut run = waits();
+        assert!(!run.clock_moved());
+        let trial = run.trials.last_mut().unwrap();
+        trial.panel = None;
+        trial.summary.counts.clock_suspend = 1;
+        assert!(run.clock_moved());
     }
 }
