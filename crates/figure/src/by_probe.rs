@@ -39,8 +39,11 @@ impl Figure for ByProbe {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let counts = [panels(run).len(), every_panel(run).len()];
-        let panels = worst_note(counts, "panels") + &sizes_note(run) + steps_note(run);
+        let drawn = panels(run);
+        let counts = [drawn.len(), every_panel(run).len()];
+        let groups = drawn.iter().flat_map(|panel| &panel.groups);
+        let sizes = sizes_note(run, groups.map(|group| group.factors.as_slice()));
+        let panels = worst_note(counts, "panels") + &sizes + steps_note(run);
         let more = not_drawn(run.probes().len().saturating_sub(PROBES), "probe");
         let silent = left_out(NO_ANSWER, &silent(run));
         let series = run.beside_probes.as_ref();
@@ -48,7 +51,7 @@ impl Figure for ByProbe {
             format!(" The line of {series} is of its values over time, in one trial of each panel.")
         });
         format!(
-            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{panels}{more}{silent}"
+            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before, from when each was sent) that is at most so much.{series}{panels}{more}{silent}"
         )
     }
 
@@ -135,7 +138,7 @@ struct ProbePanel<'a> {
 /// What is kept of a group's delays; `None`: its size has no panel.
 fn delays<'a>(run: &'a RunData, group: &Group) -> Option<&'a Delays> {
     let panel = run.panels.get(group.panel?)?;
-    Some(&panel.sketch.of(run.shown_delay()).delays)
+    Some(&panel.sketch.shown().delays)
 }
 
 /// Every combination of levels that is drawn, in order.

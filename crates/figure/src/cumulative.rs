@@ -81,7 +81,8 @@ impl Figure for Cumulative {
         let more = lines.iter().filter(|line| line.colour >= LINES).count();
         let more = not_drawn(more, "line");
         let panels = [&lines, &every_line(run)].map(|lines| distinct(lines, |l| &l.panel).len());
-        let panels = worst_note(panels, "panels") + &sizes_note(run) + steps_note(run);
+        let sizes = sizes_note(run, lines.iter().map(|line| line.factors));
+        let panels = worst_note(panels, "panels") + &sizes + steps_note(run);
         let marked = marked(&lines, run.shown_delay());
         format!(
             "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{panels}{more}{silent}"
@@ -144,6 +145,8 @@ struct Line<'a> {
     panel: String,
     /// These levels.
     others: Vec<Factor>,
+    /// Its own and those of its panel.
+    factors: &'a [Factor],
     /// Which of the levels that have colours.
     colour: usize,
     /// That level.
@@ -201,7 +204,6 @@ fn coloured_names(lines: &[Line<'_>]) -> Vec<String> {
 /// Without colours.
 fn every_line(run: &RunData) -> Vec<Line<'_>> {
     let coloured = coloured(run);
-    let shown = run.shown_delay();
     let lines = run.panels.iter().map(|of| {
         let is_coloured = |(name, _): &Factor| Some(name) == coloured.as_ref();
         let factors = of.factors.iter().cloned();
@@ -211,7 +213,8 @@ fn every_line(run: &RunData) -> Vec<Line<'_>> {
             others,
             colour: 0,
             name: line_name(&own),
-            sketch: of.sketch.of(shown),
+            factors: &of.factors,
+            sketch: of.sketch.shown(),
             summary: &of.summary,
         }
     });

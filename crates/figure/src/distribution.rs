@@ -66,7 +66,7 @@ impl Figure for Distribution {
             let Some(mut histogram) = bins.of_panel(panel, shown) else {
                 continue;
             };
-            let delays = &panel.sketch.of(shown).delays;
+            let delays = &panel.sketch.shown().delays;
             delays.for_each(|delay, times| histogram.push_many(delay, times));
             rows(&mut table, panel, &histogram);
         }
@@ -277,11 +277,7 @@ mod tests {
                 .unwrap()
                 .of_panel(panel, ShownDelay::Response)
                 .unwrap();
-            let beyond = panel
-                .sketch
-                .of(ShownDelay::Response)
-                .delays
-                .count_beyond(bins.end() - 1);
+            let beyond = panel.sketch.shown().delays.count_beyond(bins.end() - 1);
             assert_eq!(
                 overflow.first().map_or(0, |row| row[3].as_u64().unwrap()),
                 beyond

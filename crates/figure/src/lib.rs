@@ -54,6 +54,7 @@ pub use script::{PACKED_SCRIPT, SCRIPT};
 pub use table::Table;
 
 use delaylab_model::plan::{Factor, levels_in_words};
+use delaylab_view::run::groups::WORST;
 use delaylab_view::run::parts::{Part, PartContent};
 use delaylab_view::run::{Head, Panel, RunData};
 use serde_json::{Value, json};
@@ -368,26 +369,33 @@ const NO_ANSWER: &str = "nothing was answered";
 
 /// Which panels are drawn, where these are not all, and what each of them holds, in sentences with a space before each.
 fn drawn_note(run: &RunData) -> String {
-    let counts = [run.drawn_panels().len(), run.panels.len()];
-    worst_note(counts, "combinations of levels") + &sizes_note(run) + steps_note(run)
+    let drawn = run.drawn_panels();
+    let counts = [drawn.len(), run.panels.len()];
+    let sizes = sizes_note(run, drawn.iter().map(|panel| panel.factors.as_slice()));
+    worst_note(counts, "combinations of levels") + &sizes + steps_note(run)
 }
 
 /// Which are drawn, where these are not all.
 fn worst_note([drawn, all]: [usize; 2], what: &str) -> String {
     match drawn < all {
-        true => format!(
-            " Of {all} {what} these are the {drawn} with the most loss and the largest p99; the table of trials has the others."
-        ),
+        true => format!(" Of {all} {what} these are the {drawn} with the {WORST}."),
         false => String::new(),
     }
 }
 
-/// Which sizes are drawn, where these are not all.
-fn sizes_note(run: &RunData) -> String {
-    let some = run.sizes_drawn();
-    some.map_or_else(String::new, |(all, drawn)| {
-        format!(" Of {all} sizes these are drawn: {}.", drawn.join(", "))
-    })
+/// Which sizes are drawn, where these are not all: of many some were chosen first, and the worst are of those.
+fn sizes_note<'a>(run: &'a RunData, drawn: impl Iterator<Item = &'a [Factor]>) -> String {
+    let Some(sizes) = run.sizes_drawn(drawn) else {
+        return String::new();
+    };
+    let [all, chosen, drawn] = [sizes.all, sizes.chosen, sizes.drawn.len()];
+    let labels = sizes.drawn.join(", ");
+    match drawn < chosen {
+        true => format!(
+            " Of {all} sizes {chosen} are among all of these, and these are drawn: {labels}."
+        ),
+        false => format!(" Of {all} sizes these are drawn: {labels}."),
+    }
 }
 
 /// The trials of a panel may be steps of a search.
@@ -403,8 +411,13 @@ fn steps_note(run: &RunData) -> &'static str {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::Nanos;
     use delaylab_model::experiment::Draw;
+    use delaylab_model::method::Method;
+    use delaylab_model::plan::{Level, Unit};
+    use delaylab_model::record::{Outcome, Record};
     use delaylab_view::run::samples::runs;
+    use delaylab_view::run::{Disturbance, RunDataBuilder, RunStream};
 
     #[test]
     fn whatever_an_experiment_may_draw_is_a_figure() {
@@ -412,6 +425,51 @@ mod tests {
             let known = all().iter().any(|figure| figure.name() == draw.name());
             assert!(known, "{}", draw.name());
         }
+    }
+
+    /// Of six sizes four have panels, and of these panels the slowest are drawn: none of the smallest size.
+    #[test]
+    fn the_sizes_in_a_caption_are_those_that_are_drawn() {
+        let sizes = [40_u32, 80, 1_000, 5_000, 7_000, 9_000];
+        let combinations = sizes
+            .iter()
+            .flat_map(|size| (0..4).map(move |wait| (*size, wait)));
+        let streams = combinations.zip(0..).map(|((size, wait), trial)| {
+            let size = Level {
+                label: format!("{size}B"),
+                value: Some(f64::from(size)),
+                unit: Some(Unit::Bytes),
+            };
+            let wait = Level::named(format!("{wait}"));
+            RunStream {
+                trial,
+                probe: 0,
+                frames: false,
+                factors: vec![("size".to_owned(), size), ("wait".to_owned(), wait)],
+                ..delaylab_view::run::samples::waits().trials[0]
+                    .stream
+                    .clone()
+            }
+        });
+        let mut builder = RunDataBuilder::new(streams.collect(), &[], 1_000);
+        for trial in 0..24 {
+            for seq in 0..200 {
+                let mut record = Record::due(trial, 0, seq, Method::Udp, 1_000 * seq as Nanos);
+                record.t_send = Some(record.t_intended);
+                record.t_recv = Some(record.t_intended + 1_000 * (1 + Nanos::from(trial)));
+                record.outcome = Outcome::Ok;
+                builder.push(&record, Disturbance::default());
+            }
+            builder.end_trial(trial);
+        }
+        let run = builder.finish(RunData::default());
+        let note = drawn_note(&run);
+        assert!(
+            note.contains("Of 16 combinations of levels these are the 12"),
+            "{note}"
+        );
+        let says = "Of 6 sizes 4 are among all of these, and these are drawn: 80B, 5000B, 9000B.";
+        assert!(note.contains(says), "{note}");
     }
 
     /// A line that is not there is not seen: what nothing came back of is said in words.

@@ -64,7 +64,7 @@ impl Figure for Percentiles {
         let mut table = Table::new(&COLUMNS);
         let time = TimeAxis::new(run);
         let panels = run.drawn_panels();
-        let of_panels = stretches(run, &panels);
+        let of_panels = stretches(&panels);
         if !of_panels.iter().any(|stretches| is_course(stretches)) {
             return table;
         }
@@ -95,7 +95,7 @@ impl Figure for Percentiles {
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", "datum.panel", true));
         time.encode(&mut spec, "zoom_from_s");
-        let all = stretches(run, &panels).into_iter().flatten();
+        let all = stretches(&panels).into_iter().flatten();
         let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
         let least = delays.iter().map(|one| one[0]).min().unwrap_or(1);
         let most = delays.iter().map(|one| one[4]).max().unwrap_or(1);
@@ -110,10 +110,9 @@ impl Figure for Percentiles {
 }
 
 /// Of each of these panels.
-fn stretches(run: &RunData, panels: &[&Panel]) -> Vec<Vec<Quantiles>> {
+fn stretches(panels: &[&Panel]) -> Vec<Vec<Quantiles>> {
     let most = (STRETCHES / panels.len().max(1)).min(MOST);
-    let shown = run.shown_delay();
-    let over_time = panels.iter().map(|panel| &panel.sketch.of(shown).over_time);
+    let over_time = panels.iter().map(|panel| &panel.sketch.shown().over_time);
     over_time.map(|it| it.quantiles(most, PACKETS)).collect()
 }
 

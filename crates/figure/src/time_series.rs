@@ -105,7 +105,7 @@ impl Figure for TimeSeries {
         let shown = run.shown_delay();
         let panels = run.drawn_panels();
         for &panel in &panels {
-            for bucket in Axis::new(panel, panels.len()).stretches(panel, shown) {
+            for bucket in Axis::new(panel, panels.len()).stretches(panel) {
                 rows(&mut table, panel, &bucket);
             }
             for excursion in marked(panel, shown, panels.len()) {
@@ -172,9 +172,9 @@ impl Axis {
     }
 
     /// The panel's stretches, as long as this axis can show apart.
-    fn stretches(&self, panel: &Panel, shown: ShownDelay) -> Vec<Bucket> {
+    fn stretches(&self, panel: &Panel) -> Vec<Bucket> {
         let mut stretches: BTreeMap<Nanos, Bucket> = BTreeMap::new();
-        for bucket in panel.sketch.of(shown).series() {
+        for bucket in panel.sketch.shown().series() {
             let place = stretches.entry(bucket.first / self.width);
             place
                 .and_modify(|there| *there = there.and(bucket))
@@ -278,7 +278,7 @@ fn kind(panel: &Panel, shown: ShownDelay, excursion: &Excursion) -> &'static str
 fn marked(panel: &Panel, shown: ShownDelay, panels: usize) -> &[Excursion] {
     let most = (EXCURSIONS / panels.max(1)).clamp(1, OF_ONE);
     let bound = panel.bound(shown);
-    let beyond = bound.map(|bound| panel.sketch.of(shown).excursions(bound));
+    let beyond = bound.map(|bound| panel.sketch.shown().excursions(bound));
     let beyond = beyond.unwrap_or_default();
     &beyond[..beyond.len().min(most)]
 }
@@ -291,7 +291,7 @@ fn excursions(run: &RunData) -> [u64; 2] {
     let drawn = drawn.map(|panel| marked(panel, shown, panels.len()).len() as u64);
     let all = panels.iter().filter_map(|panel| {
         let bound = panel.bound(shown)?;
-        Some(panel.sketch.of(shown).delays.count_beyond(bound))
+        Some(panel.sketch.shown().delays.count_beyond(bound))
     });
     [drawn.sum(), all.sum()]
 }
@@ -309,7 +309,7 @@ fn kinds(run: &RunData) -> Vec<(&'static str, &'static str)> {
     let shown = run.shown_delay();
     let panels = run.drawn_panels();
     let buckets = || {
-        let sketches = panels.iter().map(|panel| panel.sketch.of(shown));
+        let sketches = panels.iter().map(|panel| panel.sketch.shown());
         sketches.flat_map(|sketch| sketch.series())
     };
     let occurs = |name: &str| match name {

@@ -2,8 +2,9 @@
 
 use super::groups::{self, Groups, OpenGroup};
 use super::panels::Layout;
+use super::sketch::Room;
 use super::stream::probe_names;
-use super::{Panel, RunData, RunStream, Sketch, TrialData};
+use super::{Panel, RunData, RunStream, ShownDelay, Sketch, TrialData, Ways};
 use crate::words::plural;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -96,13 +97,28 @@ impl RunDataBuilder {
         levels: &[(String, Vec<Level>)],
         exact_limit: usize,
     ) -> Self {
+        let ways = Ways::new(streams.iter().map(|stream| stream.frames));
+        Self::showing(ShownDelay::of(ways), streams, levels, exact_limit)
+    }
+
+    /// The same of a part of a run, which shows what the whole shows.
+    pub(super) fn showing(
+        shown: ShownDelay,
+        streams: Vec<RunStream>,
+        levels: &[(String, Vec<Level>)],
+        exact_limit: usize,
+    ) -> Self {
         let layout = Layout::new(&streams, levels);
         let groups = Groups::new(&streams, levels);
         let counts = counts(&streams, &groups, &layout);
         let of_panel = share(exact_limit, layout.panels.len());
+        let room = Room::among(layout.panels.len());
         let members = layout.members().into_iter();
         let panels = members
-            .map(|members| OpenPanel::new(&streams, &members, &counts, of_panel))
+            .map(|members| {
+                let sketch = Sketch::new(shown, room);
+                OpenPanel::new(&streams, &members, &counts, sketch, of_panel)
+            })
             .collect();
         let open_groups = open_groups(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
@@ -249,12 +265,19 @@ fn open_groups(
 ) -> Vec<OpenGroup> {
     let several = probe_names(streams).len() > 1;
     let limit = share(HELD_BY_GROUP, groups.keys.len());
+    let room = Room::among(groups.keys.len());
     let open = |members: Vec<usize>| {
         // A panel has the streams of one group.
         let shared = members.iter().any(|&at| layout.panel_of[at].is_some());
         let facts = RecordFacts::shared(members.iter().map(|&at| streams[at].facts));
         let counted = members.iter().filter(|&&at| counts[at].in_group);
-        OpenGroup::new(counted.count(), facts, shared, several, limit)
+        OpenGroup::new(
+            counted.count(),
+            facts,
+            shared,
+            several.then_some(room),
+            limit,
+        )
     };
     groups.members().into_iter().map(open).collect()
 }
@@ -264,6 +287,7 @@ impl OpenPanel {
         streams: &[RunStream],
         members: &[usize],
         counts: &[Counts],
+        sketch: Sketch,
         exact_limit: usize,
     ) -> Self {
         let members = members.iter().filter(|&&at| counts[at].in_panel);
@@ -271,7 +295,7 @@ impl OpenPanel {
         let streams = members.clone().count();
         let facts = RecordFacts::shared(members.map(|stream| stream.facts));
         Self {
-            sketch: Sketch::default(),
+            sketch,
             streams,
             summary: (streams > 1).then(|| SummaryBuilder::new(facts, exact_limit)),
         }

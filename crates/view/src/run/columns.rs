@@ -43,7 +43,13 @@ impl RunData {
         if let Some(delay) = self.shown {
             return delay;
         }
-        let judged = || (self.findings.iter()).any(|it| it.check.contains("response"));
+        // The measure, and not a name that has it.
+        let names_it = |check: &str| {
+            let is_of_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            let mut words = check.split(|c: char| !is_of_word(c));
+            words.any(|word| word == "response")
+        };
+        let judged = || self.findings.iter().any(|it| names_it(&it.check));
         let is_another = |it: &Group| {
             let Summary {
                 response,
@@ -52,16 +58,26 @@ impl RunData {
             } = &it.summary;
             response.is_some() && response != round_trip
         };
-        match self.ways() {
-            Ways::RoundTrip if judged() || self.groups.iter().any(is_another) => {
-                ShownDelay::Response
+        match ShownDelay::of(self.ways()) {
+            // The same by the name that more know.
+            ShownDelay::Response if !judged() && !self.groups.iter().any(is_another) => {
+                ShownDelay::RoundTrip
             }
-            _ => ShownDelay::RoundTrip,
+            delay => delay,
         }
     }
 }
 
 impl ShownDelay {
+    /// Of packets that go there and back the response: where that is nothing but the round trip, the two are the same. Frames have
+    /// one delay, which is not to stand beside responses of others.
+    pub const fn of(ways: Ways) -> Self {
+        match ways {
+            Ways::RoundTrip => ShownDelay::Response,
+            Ways::OneWay | Ways::Both => ShownDelay::RoundTrip,
+        }
+    }
+
     /// What a table's head and an axis call it.
     pub const fn name(self, ways: Ways) -> &'static str {
         match (self, ways) {

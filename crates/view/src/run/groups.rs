@@ -2,6 +2,7 @@
 //! a probe met is told from what another met beside it.
 
 use super::panels::{self, KnownBy, known_by};
+use super::sketch::Room;
 use super::stream::probe_names;
 use super::worst::worst_of;
 use super::{Delays, Group, RunData, RunStream, ShownDelay, TrialData};
@@ -82,26 +83,28 @@ pub(super) struct OpenGroup {
 #[derive(Debug)]
 struct Spread {
     facts: RecordFacts,
+    room: Room,
     neighbours: Neighbours,
     ipdv: Delays,
     network_ipdv: IpdvTally,
 }
 
 impl OpenGroup {
-    /// `shared`: another has the same streams, and their summary. `several`: the run has more probes. Beyond
+    /// `shared`: another has the same streams, and their summary. `several`: the run has more probes, which
+    /// have this room. Beyond
     /// `exact_limit` answered records its quantiles come from histograms.
     pub(super) fn new(
         streams: usize,
         facts: RecordFacts,
         shared: bool,
-        several: bool,
+        several: Option<Room>,
         exact_limit: usize,
     ) -> Self {
         let own = streams > 1 && !shared;
         Self {
             streams,
             summary: own.then(|| SummaryBuilder::new(facts, exact_limit)),
-            spread: several.then(|| Spread::new(facts, exact_limit)),
+            spread: several.map(|room| Spread::new(facts, exact_limit, room)),
         }
     }
 
@@ -148,9 +151,10 @@ impl OpenGroup {
 }
 
 impl Spread {
-    fn new(facts: RecordFacts, exact_limit: usize) -> Self {
+    fn new(facts: RecordFacts, exact_limit: usize, room: Room) -> Self {
         Self {
             facts,
+            room,
             neighbours: Neighbours::default(),
             ipdv: Delays::default(),
             network_ipdv: IpdvTally::new(exact_limit),
@@ -159,7 +163,7 @@ impl Spread {
 
     fn push(&mut self, record: &Record, round_trip: Option<Nanos>) {
         for ipdv in self.neighbours.meet(record, round_trip) {
-            self.ipdv.push(ipdv);
+            self.ipdv.push(ipdv, self.room.exact);
         }
         let network = round_trip.and_then(|_| anatomy::network(record, &self.facts));
         self.network_ipdv.push(record, network);

@@ -1,8 +1,8 @@
 //! The measured part of a run: another run. Figures and tables that ask for it show both, each by its own name.
 
-use super::RunData;
 use super::panels::RUN;
 use super::parts::{Part, PartContent};
+use super::{RunData, ShownDelay, Ways};
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::{Factor, Level, levels_in_words};
@@ -67,6 +67,10 @@ fn put_beside(own: &mut RunData, theirs: &mut RunData, names: &[String; 2]) {
     own.trials.append(&mut theirs.trials);
     own.groups.append(&mut theirs.groups);
     own.panels.append(&mut theirs.panels);
+    // Responses that are nothing but round trips here may be more there.
+    if own.ways() == Ways::RoundTrip && theirs.shown == Some(ShownDelay::Response) {
+        own.shown = theirs.shown;
+    }
     let levels = names.iter().map(Level::named).collect();
     own.levels.push((RUN.to_owned(), levels));
 }

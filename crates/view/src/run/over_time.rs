@@ -4,9 +4,6 @@ use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_stats::loglinear::Sparse;
 use std::collections::BTreeMap;
 
-/// Stretches at most; they are put together in pairs beyond.
-const STRETCHES: usize = 128;
-
 /// Delays of each stretch of time, counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OverTime {
@@ -58,15 +55,15 @@ impl Counts {
 }
 
 impl OverTime {
-    /// Takes a packet that was due then; `None` where it was not answered.
-    pub(super) fn push(&mut self, t: Nanos, delay: Option<Nanos>) {
+    /// Takes a packet that was due then; `None` where it was not answered. Of more than `most` stretches pairs are put together.
+    pub(super) fn push(&mut self, t: Nanos, delay: Option<Nanos>, most: usize) {
         let stretch = self.stretches.entry(t.div_euclid(self.width)).or_default();
         stretch.last = stretch.last.max(t);
         match delay {
             Some(delay) => stretch.answered.push(delay),
             None => stretch.unanswered += 1,
         }
-        while self.stretches.len() > STRETCHES {
+        while self.stretches.len() > most {
             self.width = self.width.saturating_mul(2);
             for (index, counts) in std::mem::take(&mut self.stretches) {
                 let pair = self.stretches.entry(index.div_euclid(2)).or_default();
@@ -123,12 +120,14 @@ mod tests {
     use super::*;
     use delaylab_model::MILLISECOND;
 
+    const STRETCHES: usize = 128;
+
     #[test]
     fn a_step_is_where_it_happened_and_nothing_is_lost() {
         let mut over = OverTime::default();
         for k in 0..10_000_i64 {
             let delay = if k < 5_000 { 1 } else { 3 } * MILLISECOND + k % 100;
-            over.push(k * MILLISECOND, (k % 10 != 0).then_some(delay));
+            over.push(k * MILLISECOND, (k % 10 != 0).then_some(delay), STRETCHES);
         }
         assert!(over.stretches.len() <= STRETCHES);
         let shown = over.quantiles(50, 20);
@@ -150,7 +149,11 @@ mod tests {
     fn much_loss_makes_no_more_stretches() {
         let mut over = OverTime::default();
         for k in 0..10_000_i64 {
-            over.push(k * MILLISECOND, (k % 50 == 0).then_some(MILLISECOND));
+            over.push(
+                k * MILLISECOND,
+                (k % 50 == 0).then_some(MILLISECOND),
+                STRETCHES,
+            );
         }
         assert!(over.quantiles(30, 20).len() <= 30);
     }
@@ -161,7 +164,7 @@ mod tests {
         let stretches = |lost: i64| {
             let mut over = OverTime::default();
             for k in 0..200_i64 {
-                over.push(k * MILLISECOND, (k % 20 >= lost).then_some(k));
+                over.push(k * MILLISECOND, (k % 20 >= lost).then_some(k), STRETCHES);
             }
             over.quantiles(50, 20)
         };
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn a_stretch_without_answers_has_no_quantiles() {
         let mut over = OverTime::default();
-        over.push(5, None);
+        over.push(5, None, STRETCHES);
         let shown = over.quantiles(50, 20);
         assert_eq!(
             (shown.len(), shown[0].delays, shown[0].unanswered),

@@ -168,21 +168,44 @@ impl RunData {
             .collect()
     }
 
-    /// Of how many sizes some alone have panels, and which these are; `None` where all have one.
-    pub fn sizes_drawn(&self) -> Option<(usize, Vec<&str>)> {
+    /// Which sizes are among these levels that are drawn; `None` where all sizes have panels.
+    pub fn sizes_drawn<'a>(
+        &'a self,
+        drawn: impl Iterator<Item = &'a [Factor]>,
+    ) -> Option<SizesDrawn<'a>> {
         let all = dimensions(self.trials.iter().map(|trial| trial.stream.factors.clone()));
         let (name, levels) = all.into_iter().find(|(_, levels)| are_many_sizes(levels))?;
-        let factors = self.panels.iter().flat_map(|panel| &panel.factors);
-        let mut drawn: Vec<&Level> = Vec::new();
-        for (_, level) in factors.filter(|(known, _)| *known == name) {
-            if !drawn.contains(&level) {
-                drawn.push(level);
-            }
-        }
-        drawn.sort_by(|a, b| a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal));
-        let labels = drawn.iter().map(|level| level.label.as_str()).collect();
-        (drawn.len() < levels.len()).then_some((levels.len(), labels))
+        let of_panels = self.panels.iter().map(|panel| panel.factors.as_slice());
+        let chosen = sizes(&name, of_panels).len();
+        (chosen < levels.len()).then(|| SizesDrawn {
+            all: levels.len(),
+            chosen,
+            drawn: sizes(&name, drawn),
+        })
     }
+}
+
+/// The sizes of a run of which some alone have panels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizesDrawn<'a> {
+    /// How many there are.
+    pub all: usize,
+    /// How many have panels.
+    pub chosen: usize,
+    /// Those that are drawn, in order.
+    pub drawn: Vec<&'a str>,
+}
+
+/// The levels of this factor, by their numbers.
+fn sizes<'a>(name: &str, all: impl Iterator<Item = &'a [Factor]>) -> Vec<&'a str> {
+    let mut levels: Vec<&Level> = Vec::new();
+    for (_, level) in all.flatten().filter(|(known, _)| *known == name) {
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    levels.sort_by(|a, b| a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal));
+    levels.iter().map(|level| level.label.as_str()).collect()
 }
 
 /// Its factors, and which probe it is as one more.

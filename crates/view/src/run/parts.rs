@@ -1,7 +1,7 @@
 //! Figures of parts of a run, as its experiment asks for them: each is made from a run of that part alone.
 
 use super::series::Everything;
-use super::{Disturbance, RunData, RunDataBuilder, RunStream};
+use super::{Disturbance, RunData, RunDataBuilder, RunStream, ShownDelay, Ways};
 use delaylab_lab::finding::{Selection, StreamInfo, Tabulated, tabulate};
 use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::{Draw, FigureSection};
@@ -56,9 +56,11 @@ impl Parts {
         levels: &[(String, Vec<Level>)],
         exact_limit: usize,
     ) -> Self {
+        let ways = Ways::new(streams.iter().map(|stream| stream.frames));
+        let shown = ShownDelay::of(ways);
         let open = |streams: Vec<RunStream>| OpenPart {
             members: streams.iter().map(|s| (s.trial, s.probe)).collect(),
-            builder: RunDataBuilder::new(streams, levels, exact_limit),
+            builder: RunDataBuilder::showing(shown, streams, levels, exact_limit),
         };
         let each = figures.iter().map(|asked| Open {
             asked: asked.clone(),

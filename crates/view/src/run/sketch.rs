@@ -12,18 +12,54 @@ use delaylab_stats::cumulative::Cumulative;
 use delaylab_stats::loglinear::LogLinear;
 use std::collections::BTreeMap;
 
-/// Delays kept as they are; beyond, they are counted in bins, which take less.
-const EXACT_DELAYS: usize = 10_000;
-/// Stretches of time at most: more than a figure has columns of pixels to draw them in.
-const BUCKETS: usize = 1_024;
+/// Panels that may have all the [`Room`] there is; of more each has less.
+const ROOMY: usize = 24;
+
+/// How much is kept of a panel's records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Delays kept as they are; beyond, they are counted in bins, which take less.
+    pub(super) exact: usize,
+    /// Stretches of time at most.
+    buckets: usize,
+    /// Those that have quantiles.
+    stretches: usize,
+}
+
+impl Room {
+    /// As much as is drawn: there are more buckets than a figure has columns of pixels.
+    const WHOLE: Room = Room {
+        exact: 10_000,
+        buckets: 1_024,
+        stretches: 128,
+    };
+
+    /// Of so many panels, of which a figure draws a few: all together do not take more than those that are drawn would, down to
+    /// what still tells one from another.
+    pub(super) fn among(panels: usize) -> Self {
+        let part = |most: usize, least: usize| (most * ROOMY / panels.max(ROOMY)).max(least);
+        Room {
+            exact: part(Self::WHOLE.exact, 500),
+            buckets: part(Self::WHOLE.buckets, 64),
+            stretches: part(Self::WHOLE.stretches, 16),
+        }
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::WHOLE
+    }
+}
+
 /// The worst packets that are kept.
 const WORST: usize = 200;
 
 /// What is kept of a panel's records.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sketch {
-    responses: DelaySketch,
-    round_trips: DelaySketch,
+    shown: ShownDelay,
+    delays: DelaySketch,
     time: EndToEnd,
     /// What happened to the host.
     marks: Marks,
@@ -33,7 +69,29 @@ pub struct Sketch {
     begins: Vec<Begun>,
 }
 
+/// Of responses.
+impl Default for Sketch {
+    fn default() -> Self {
+        Self::new(ShownDelay::Response, Room::default())
+    }
+}
+
 impl Sketch {
+    /// Of the delay that is shown.
+    pub(super) fn new(shown: ShownDelay, room: Room) -> Self {
+        Self {
+            shown,
+            delays: DelaySketch {
+                room,
+                ..DelaySketch::default()
+            },
+            time: EndToEnd::default(),
+            marks: Marks::default(),
+            places: BTreeMap::new(),
+            begins: Vec::new(),
+        }
+    }
+
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
         let t = self.time.due(record);
@@ -51,20 +109,13 @@ impl Sketch {
         if let Some(mark) = Mark::from_record(record, t) {
             self.marks.push(mark);
         }
-        for (of, sketch) in [
-            (ShownDelay::Response, &mut self.responses),
-            (ShownDelay::RoundTrip, &mut self.round_trips),
-        ] {
-            sketch.push(record, t, of.of_record(record), disturbance);
-        }
+        let delay = self.shown.of_record(record);
+        self.delays.push(record, t, delay, disturbance);
     }
 
-    /// What is kept of this delay.
-    pub const fn of(&self, shown: ShownDelay) -> &DelaySketch {
-        match shown {
-            ShownDelay::Response => &self.responses,
-            ShownDelay::RoundTrip => &self.round_trips,
-        }
+    /// What is kept of the delay that is shown.
+    pub const fn shown(&self) -> &DelaySketch {
+        &self.delays
     }
 
     /// Takes what disturbed the host, once the records of its trial are there. Of trials that are
@@ -96,7 +147,7 @@ impl Sketch {
 
     /// How far its time reaches: all trials, end to end.
     pub fn length(&self) -> Nanos {
-        let buckets = self.responses.series();
+        let buckets = self.delays.series();
         buckets.map(|bucket| bucket.last).max().unwrap_or(0)
     }
 }
@@ -113,6 +164,7 @@ pub struct DelaySketch {
     series: Series,
     /// Worst first.
     worst: Vec<Excursion>,
+    room: Room,
 }
 
 impl DelaySketch {
@@ -124,11 +176,11 @@ impl DelaySketch {
         disturbance: Disturbance<'_>,
     ) {
         if record.ended() {
-            self.series.push(t, delay);
-            self.over_time.push(t, delay);
+            self.series.push(t, delay, self.room.buckets);
+            self.over_time.push(t, delay, self.room.stretches);
         }
         if let Some(delay) = delay {
-            self.delays.push(delay);
+            self.delays.push(delay, self.room.exact);
             self.cumulative.push(record.trial, delay);
             self.keep_if_bad(record, t, delay, disturbance);
         }
@@ -253,9 +305,10 @@ impl Default for Delays {
 }
 
 impl Delays {
-    pub(super) fn push(&mut self, delay: Nanos) {
+    /// Beyond `exact` delays they are counted.
+    pub(super) fn push(&mut self, delay: Nanos, exact: usize) {
         match self {
-            Delays::Exact(delays) if delays.len() < EXACT_DELAYS => delays.push(delay),
+            Delays::Exact(delays) if delays.len() < exact => delays.push(delay),
             Delays::Exact(delays) => {
                 let origin = middle(delays.clone());
                 let mut distances = LogLinear::default();
@@ -359,13 +412,13 @@ impl Default for Series {
 }
 
 impl Series {
-    fn push(&mut self, t: Nanos, delay: Option<Nanos>) {
+    fn push(&mut self, t: Nanos, delay: Option<Nanos>, most: usize) {
         add(
             &mut self.buckets,
             t.div_euclid(self.width),
             Bucket::new(t, delay),
         );
-        while self.buckets.len() > BUCKETS {
+        while self.buckets.len() > most {
             self.width = self.width.saturating_mul(2);
             for (index, bucket) in std::mem::take(&mut self.buckets) {
                 add(&mut self.buckets, index.div_euclid(2), bucket);
@@ -402,7 +455,7 @@ mod tests {
     }
 
     fn sketch(records: &[(Nanos, Option<Nanos>)]) -> Sketch {
-        let mut sketch = Sketch::default();
+        let mut sketch = Sketch::new(ShownDelay::RoundTrip, Room::default());
         for (seq, &(t, delay)) in (0..).zip(records) {
             sketch.push(&record(seq, t, delay), Disturbance::default());
         }
@@ -413,7 +466,7 @@ mod tests {
     fn what_is_under_way_at_the_end_is_no_loss() {
         let mut sketch = sketch(&[(0, Some(MILLISECOND)), (MILLISECOND, None)]);
         let unanswered = |sketch: &Sketch| {
-            let buckets = sketch.of(ShownDelay::RoundTrip).series();
+            let buckets = sketch.shown().series();
             buckets.map(|it| it.unanswered).sum::<u64>()
         };
         assert_eq!(unanswered(&sketch), 1);
@@ -424,10 +477,26 @@ mod tests {
     }
 
     #[test]
+    fn of_many_panels_each_keeps_less() {
+        assert_eq!(Room::among(1), Room::WHOLE);
+        assert_eq!(Room::among(ROOMY), Room::WHOLE);
+        let many = Room::among(5_000);
+        let records: Vec<_> = (0..20_000).map(|k| (k * MILLISECOND, Some(k))).collect();
+        let mut sketch = Sketch::new(ShownDelay::RoundTrip, many);
+        for (seq, &(t, delay)) in (0..).zip(&records) {
+            sketch.push(&record(seq, t, delay), Disturbance::default());
+        }
+        assert!(sketch.shown().series().count() <= 64);
+        assert!(matches!(sketch.shown().delays, Delays::Binned { .. }));
+        let packets: u64 = sketch.shown().series().map(|bucket| bucket.answered).sum();
+        assert_eq!(packets, 20_000);
+    }
+
+    #[test]
     fn many_delays_keep_their_distances() {
         let mut delays = Delays::default();
         let origin = 163 * MILLISECOND;
-        (0..200_000).for_each(|k| delays.push(origin + k % 1_000));
+        (0..200_000).for_each(|k| delays.push(origin + k % 1_000, 10_000));
         assert!(matches!(delays, Delays::Binned { .. }));
         let mut counted = 0;
         delays.for_each(|delay, count| {
@@ -443,8 +512,8 @@ mod tests {
     fn a_slow_first_packet_does_not_hide_how_the_others_differ() {
         let usual = 200 * MICROSECOND;
         let mut delays = Delays::default();
-        delays.push(usual + 3 * MILLISECOND);
-        (0..20_000).for_each(|k| delays.push(usual + k % 1_000));
+        delays.push(usual + 3 * MILLISECOND, 10_000);
+        (0..20_000).for_each(|k| delays.push(usual + k % 1_000, 10_000));
         let (mut distinct, mut error) = (0, 0);
         delays.for_each(|delay, _| {
             distinct += 1;
@@ -470,7 +539,7 @@ mod tests {
 
     #[test]
     fn noise_after_the_last_packet_is_not_drawn_into_the_next_trial() {
-        let mut sketch = Sketch::default();
+        let mut sketch = Sketch::new(ShownDelay::RoundTrip, Room::default());
         for (trial, begins) in [(0, 0), (1, 100 * SECOND)] {
             for t in [0, SECOND] {
                 let packet = Record::due(trial, 0, 0, Method::Udp, begins + t);
@@ -497,12 +566,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn nothing_is_lost_over_time(
-            mut records in prop::collection::vec((0..10_000 * MILLISECOND, prop::option::of(1..MILLISECOND)), 1..2 * BUCKETS),
+            mut records in prop::collection::vec((0..10_000 * MILLISECOND, prop::option::of(1..MILLISECOND)), 1..2 * Room::WHOLE.buckets),
         ) {
             records.sort_unstable();
             let sketch = sketch(&records);
-            let every: Vec<_> = sketch.of(ShownDelay::RoundTrip).series().collect();
-            prop_assert!(every.len() <= BUCKETS);
+            let every: Vec<_> = sketch.shown().series().collect();
+            prop_assert!(every.len() <= Room::WHOLE.buckets);
             let answered = records.iter().filter_map(|(_, delay)| *delay);
             let largest = every.iter().filter_map(|bucket| Some(bucket.range?.1)).max();
             let least = every.iter().filter_map(|bucket| Some(bucket.range?.0)).min();
@@ -521,7 +590,7 @@ mod tests {
         fn the_worst_are_kept(delays in prop::collection::vec(1..MILLISECOND, 1..800), bound in 1..MILLISECOND) {
             let records: Vec<_> = (0..).zip(&delays).map(|(t, &delay)| (t, Some(delay))).collect();
             let sketch = sketch(&records);
-            let sketch = sketch.of(ShownDelay::RoundTrip);
+            let sketch = sketch.shown();
             let mut expected: Vec<_> = delays.iter().copied().filter(|&delay| delay > bound).collect();
             expected.sort_unstable_by(|a, b| b.cmp(a));
             prop_assert_eq!(sketch.delays.count_beyond(bound), expected.len() as u64);

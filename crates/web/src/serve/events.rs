@@ -9,7 +9,7 @@ use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_store::run::tail::{Tail, TailEvent};
-use delaylab_view::run::ShownDelay;
+use delaylab_view::run::{ShownDelay, Ways};
 use delaylab_view::words::plural;
 use futures_util::stream::unfold;
 use http::{HeaderName, HeaderValue};
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::iter::once;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -193,10 +194,7 @@ struct Under {
 
 impl Under {
     fn new(first: &Record) -> Self {
-        let delay = match first.method.is_one_way() {
-            true => ShownDelay::RoundTrip,
-            false => ShownDelay::Response,
-        };
+        let delay = ShownDelay::of(Ways::new(once(first.method.is_one_way())));
         Self {
             method: first.method,
             start: first.t_intended,

@@ -9,7 +9,7 @@ use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use delaylab_view::run::marks::Place;
 use delaylab_view::run::sketch::{EndToEnd, both_ranges};
-use delaylab_view::run::{Happening, Mark, Marks, ShownDelay};
+use delaylab_view::run::{Happening, Mark, Marks, ShownDelay, Ways};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -232,11 +232,8 @@ impl Timeline {
     pub(super) fn read(run: &Run) -> Self {
         let names = run.trials().iter();
         let names = names.map(|row| ((row.trial, row.probe), row.probe_name.as_str()));
-        // Where there is nothing but round trips, the two are the same.
-        let delay = match run.trials().iter().any(|row| row.method.is_one_way()) {
-            true => ShownDelay::RoundTrip,
-            false => ShownDelay::Response,
-        };
+        let frames = run.trials().iter().map(|row| row.method.is_one_way());
+        let delay = ShownDelay::of(Ways::new(frames));
         let mut timeline = Self::for_probes(&names.collect(), delay);
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
