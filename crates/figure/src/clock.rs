@@ -273,9 +273,6 @@ mod tests {
     use crate::svg::Artist;
     use crate::time_series::TimeSeries;
     use crate::{Drawing, Figure};
-    use delaylab_model::method::Method;
-    use delaylab_model::record::{ClockEvent, Record};
-    use delaylab_view::run::Disturbance;
     use delaylab_view::run::samples::waits;
 
     /// 25 November 2026, 00:00.
@@ -371,13 +368,7 @@ mod tests {
     fn a_suspended_host_is_said_of_the_times() {
         let mut run = at(MIDNIGHT);
         assert!(!TimeSeries.about(&run).contains("suspended"));
-        let of = &run.trials[0].stream;
-        let mut record = Record::due(of.trial, 0, 0, Method::Udp, SECOND);
-        record.clock_event = ClockEvent::Suspend;
-        let panel = run.trials[0].panel.unwrap();
-        run.panels[panel]
-            .sketch
-            .push(&record, Disturbance::default());
+        run.trials[0].summary.counts.clock_suspend = 1;
         for figure in [&TimeSeries as &dyn Figure, &Percentiles] {
             assert!(
                 figure

@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-/// A condition and what came of it.
+/// A condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Condition")]
 pub struct LimitResult {
@@ -85,7 +85,7 @@ pub struct LimitResult {
     pub a: Option<f64>,
     /// The statistic in B.
     pub b: Option<f64>,
-    /// What was held against the bound: B's own value, B − A, or (B − A)/A.
+    /// What was compared with the bound: B's own value, B − A, or (B − A)/A.
     pub value: Option<f64>,
     /// The interval of that; null where there is none.
     pub interval: Option<Interval>,

@@ -71,7 +71,7 @@ pub struct Averaged {
     pub value: f64,
     /// Its interval.
     pub interval: Interval,
-    /// Over so many pairs.
+    /// Over how many pairs.
     pub pairs: usize,
 }
 

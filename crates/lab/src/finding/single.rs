@@ -35,7 +35,7 @@ pub struct LimitCheck {
     is_withdrawn: bool,
 }
 
-/// A condition that the packets were held against.
+/// A condition on the packets.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Condition")]
 pub struct Answer {
@@ -43,7 +43,7 @@ pub struct Answer {
     pub condition: String,
     /// The statistic; null where no packet has its measure.
     pub value: Option<f64>,
-    /// What it is held against.
+    /// What it is compared with.
     pub bound: f64,
     /// Of both: `ns`, `B`, `1` for a share or a plain number.
     pub unit: String,

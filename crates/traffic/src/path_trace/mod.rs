@@ -57,7 +57,7 @@ pub struct Settings {
     /// An answer later than this is late.
     #[serde(rename = "timeout_ns")]
     pub timeout: Nanos,
-    /// Behind so many silent hops nothing is looked for.
+    /// Behind this many silent hops nothing is looked for.
     pub give_up: u8,
     /// How many packets may be under way together.
     #[serde(skip)]

@@ -16,6 +16,7 @@
 //! | [`regression`] | delay of frames as a linear function of what was varied |
 //! | [`digest`] | the run in one table, for the top of its page and for other programs |
 //! | `digest_by.rs` | the same by the factors that are asked for, whatever else was varied |
+//! | `shown_delay.rs` | which delay tables and figures show |
 //! | `columns.rs` | the columns of a table of trials |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
@@ -54,6 +55,7 @@ mod resumed;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 mod series;
+mod shown_delay;
 pub mod sketch;
 pub mod split;
 pub mod stored;
@@ -67,11 +69,11 @@ mod worst;
 
 pub use alike::without_numbers;
 pub use builder::{Disturbance, RunDataBuilder};
-pub use columns::ShownDelay;
 pub use findings::Decided;
 pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
 pub use series::{DrawnBy, SeriesShown, parts_of_time};
+pub use shown_delay::ShownDelay;
 pub use sketch::{Bucket, DelaySketch, Delays, Excursion, Sketch};
 pub use stream::RunStream;
 pub use wall_clock::{Begin, CLOCK_MOVED};

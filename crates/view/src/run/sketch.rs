@@ -3,8 +3,8 @@
 
 use super::Disturbance;
 use super::OverTime;
-use super::columns::ShownDelay;
 use super::marks::{Mark, Marks, Place};
+use super::shown_delay::ShownDelay;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
