@@ -194,14 +194,18 @@ fn begun() -> Begun {
     begun
 }
 
+/// The folder of a run whose process ended in its first trial, which counts with what is recorded of it.
+fn left_by_a_ping(runs: &Path) -> PathBuf {
+    let writer = create(runs);
+    let mut trial = begin(&writer, 0, 100);
+    trial.note_begun(&begun()).unwrap();
+    writer.folder().to_owned()
+}
+
 #[test]
 fn a_trial_that_counts_as_it_stands_is_ended_with_what_is_there() {
     let runs = tempfile::tempdir().unwrap();
-    let writer = create(runs.path());
-    let folder = writer.folder().to_owned();
-    let mut trial = begin(&writer, 0, 100);
-    trial.note_begun(&begun()).unwrap();
-    drop((trial, writer));
+    let folder = left_by_a_ping(runs.path());
     // It was killed as it wrote.
     let journal = folder.join("trial-0.arrow");
     let mut torn = fs::read(&journal).unwrap();
@@ -240,11 +244,7 @@ fn a_trial_that_counts_as_it_stands_is_ended_with_what_is_there() {
 #[test]
 fn what_is_behind_a_damaged_place_of_a_trial_that_counts_is_kept() {
     let runs = tempfile::tempdir().unwrap();
-    let writer = create(runs.path());
-    let folder = writer.folder().to_owned();
-    let mut trial = begin(&writer, 0, 100);
-    trial.note_begun(&begun()).unwrap();
-    drop((trial, writer));
+    let folder = left_by_a_ping(runs.path());
     let journal = folder.join("trial-0.arrow");
     let mut damaged = fs::read(&journal).unwrap();
     damaged.resize(damaged.len() + (5 << 20), 7);
@@ -263,11 +263,7 @@ fn what_is_behind_a_damaged_place_of_a_trial_that_counts_is_kept() {
 #[test]
 fn a_trial_whose_beginning_cannot_be_read_is_not_given_up() {
     let runs = tempfile::tempdir().unwrap();
-    let writer = create(runs.path());
-    let folder = writer.folder().to_owned();
-    let mut trial = begin(&writer, 0, 100);
-    trial.note_begun(&begun()).unwrap();
-    drop((trial, writer));
+    let folder = left_by_a_ping(runs.path());
     let (begun, journal) = (
         folder.join("trial-0.begun.json"),
         folder.join("trial-0.arrow"),
