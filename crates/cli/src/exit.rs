@@ -50,6 +50,12 @@ impl Failed {
         Self { exit, message }
     }
 
+    /// The same, and this on lines of its own.
+    pub fn and(self, more: &str) -> Self {
+        let message = format!("{}\n{more}", self.message);
+        Self::new(self.exit, message.trim_start())
+    }
+
     /// What was typed cannot be done.
     pub fn usage(message: impl Display) -> Self {
         Self::new(Exit::Usage, message)

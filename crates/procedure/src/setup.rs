@@ -216,7 +216,7 @@ pub struct Options {
     pub throughput: Vec<(u32, Share)>,
     /// MLRsearch: what to look for.
     pub goals: Vec<Goal>,
-    /// RFC 8239 §6: frames of a microburst beside TCP. 100 by default.
+    /// RFC 8239 §6: frames of a microburst together with TCP. 100 by default.
     pub microburst: u64,
 }
 

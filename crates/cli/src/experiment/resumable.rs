@@ -13,6 +13,5 @@ pub fn how_to_resume(folder: &str) -> String {
 
 /// A failure after which the run in this folder can be resumed, with how.
 pub fn resumable(failed: Failed, folder: &str) -> Failed {
-    let message = format!("{}\n{}", failed.message, how_to_resume(folder));
-    Failed::new(failed.exit, message)
+    failed.and(&how_to_resume(folder))
 }

@@ -209,11 +209,11 @@ fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome
         (Some(recorded), Some(lacks)) => {
             return keep_what_is_stored(recorded, &lacks, packets, ended);
         }
-        (None, _) => return ended.map_err(|failed| and(failed, &resumable(folder))),
+        (None, _) => return ended.map_err(|failed| failed.and(&resumable(folder))),
     };
     match recorded.finish_unjudged() {
         Ok(finished) => say_where(&finished),
-        Err(error) => return Err(and(error.into(), &resumable(folder))),
+        Err(error) => return Err(Failed::from(error).and(&resumable(folder))),
     }
     ended
 }
@@ -230,7 +230,7 @@ fn keep_what_is_stored(
         Ok(trials) => trials,
         Err(error) => {
             let said = format!("{}\n{error}\n{}", lacks.why, resumable(&partial));
-            let mut ended = ended.map_err(|failed| and(failed, &said))?;
+            let mut ended = ended.map_err(|failed| failed.and(&said))?;
             ended.not_stored = Some(said);
             return Ok(ended);
         }
@@ -259,7 +259,7 @@ fn keep_what_is_stored(
         "{}\n{all} of {packets} packets are stored{place}",
         lacks.why
     );
-    let mut ended = ended.map_err(|failed| and(failed, &said))?;
+    let mut ended = ended.map_err(|failed| failed.and(&said))?;
     let others = ended.not_stored.take().map(|other| format!("{other}\n"));
     ended.not_stored = Some(others.unwrap_or_default() + &said);
     Ok(ended)
@@ -284,11 +284,6 @@ fn resumable(folder: &Path) -> String {
 
 fn resume(folder: &Path) -> String {
     format!("`delaylab resume {}`", quoted(&shortest(folder)))
-}
-
-fn and(failed: Failed, more: &str) -> Failed {
-    let message = format!("{}\n{more}", failed.message);
-    Failed::new(failed.exit, message.trim_start())
 }
 
 /// Removes the folder of a run that has no packet.

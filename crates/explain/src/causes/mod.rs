@@ -279,7 +279,7 @@ impl Explanation {
         self.losses.as_ref()?.outage_warning()
     }
 
-    /// What is wrong with trials, what lost everything, what changed, what is slow, what else was lost, then whose fault the late packets are.
+    /// What is wrong with trials, what lost everything, what changed, what is slow, what else was lost, then what made packets late.
     pub fn answer(&self) -> String {
         let all = [
             self.flawed_answer(),

@@ -32,7 +32,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What takes less of the response than this does not make it slow.
+/// What takes less of the response than this does not make it slow, and is not named next to what takes most.
 pub(super) const WORTH: f64 = 0.25;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
 const FULL: f64 = 0.5;
@@ -43,8 +43,6 @@ const ONE_PART: f64 = 0.8;
 /// What takes less in one direction of the network than in the other, but not less than this share of it, is in both; the handshake,
 /// which goes there and back, likewise.
 const ALIKE: f64 = 0.5;
-/// What takes so much of a response is named beside what takes most.
-const NAMED_BESIDE: f64 = 0.25;
 /// Packets whose median is taken at most; of more, so many are picked evenly.
 const MOST: usize = 1 << 20;
 
@@ -229,7 +227,7 @@ impl Condition {
 
     /// What else takes a good part of that: the largest first.
     fn beside(&self, main: &Spent) -> Vec<Spent> {
-        let least = NAMED_BESIDE * self.usual_ns;
+        let least = WORTH * self.usual_ns;
         let mut parts = self.parts();
         let mut beside = Vec::new();
         let mut last = main.clone();

@@ -48,8 +48,8 @@ pub fn lossy_stretch(packets: &[(Nanos, bool)]) -> Option<LossyStretch> {
     })
 }
 
-/// Behind how many of these losses so many on average, itself among them, lie within this share of the packets, where all places are
-/// as likely.
+/// How many of these losses are followed, on average, by as many others as make `most` within this share of the packets, where
+/// all places are equally likely.
 fn close_by_chance(lost: usize, most: usize, share: f64) -> f64 {
     let (others, needed) = (lost - 1, most - 1);
     let each = (1..=needed).map(|at| ((others - needed + at) as f64 / at as f64).ln());

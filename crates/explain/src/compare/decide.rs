@@ -204,7 +204,7 @@ fn further(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> St
     said.collect()
 }
 
-/// ` B rises from 16.0 ms to 2.00 s within the trial: it has no steady level.`, where the medians are told apart in spite of that.
+/// ` B rises from 16.0 ms to 2.00 s within the trial: it has no steady level.`, where the medians differ clearly in spite of that.
 fn no_level(measure: Measure, shifts: &[Shift]) -> String {
     let apart = shifts.iter().find_map(|shift| shift.apart);
     let drifts = apart.map(|apart| apart.drifts).unwrap_or_default();

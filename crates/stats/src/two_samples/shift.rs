@@ -144,15 +144,12 @@ fn possible(
     (absolute, relative): (Interval, Interval),
     sides: [&[Series<'_>]; 2],
 ) -> (Interval, Interval) {
-    let values = |side: &[Series<'_>]| {
-        let values = side.iter().flat_map(|series| series.values).copied();
-        values.filter(|value| !value.is_nan()).collect::<Vec<f64>>()
-    };
-    let [a, b] = sides.map(values);
-    if a.iter().chain(&b).any(|value| *value < 0.0) {
+    // What is no number is neither below 0 nor the largest.
+    let [a, mut b] = sides.map(|side| side.iter().flat_map(|series| series.values));
+    if a.clone().any(|value| *value < 0.0) || b.any(|value| *value < 0.0) {
         return (absolute, relative);
     }
-    let largest = a.iter().copied().fold(0.0, f64::max);
+    let largest = a.copied().fold(0.0, f64::max);
     let at_least = |interval: Interval, least: f64| {
         interval.map(|bounds| Bounds {
             low: bounds.low.max(least),

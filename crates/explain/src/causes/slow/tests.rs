@@ -73,7 +73,7 @@ fn what_was_not_compared_is_not_called_the_best() {
     );
 }
 
-/// What late packets add is no part of the mean that is divided: it is said beside it.
+/// What late packets add is no part of the mean that is divided: it is said next to it.
 #[test]
 fn a_mean_without_late_packets_is_not_called_that_of_all() {
     let mut one = condition("a", "size 1B", 1.28, None);

@@ -15,8 +15,6 @@ use std::collections::BTreeSet;
 const MOST_OF: f64 = 0.5;
 /// A link that takes so much of the response is worth being named beside propagation.
 const WORTH_NAMING: f64 = 0.05;
-/// Of a minimum delay that is so much of the response it is said what it consists of.
-const WORTH_ITS_PARTS: f64 = 0.25;
 /// Late packets that move a mean by less than this share of it need no figure of their own.
 const MOVES: f64 = 0.01;
 
@@ -126,7 +124,7 @@ fn beside_it<'a>(condition: &Condition, others: impl IntoIterator<Item = &'a Spe
     each.collect()
 }
 
-/// The minimum delay of the path, ns, where a condition that is slow beside it takes less beyond it.
+/// The minimum delay of the path, ns, where it is longer than what a condition that is compared with it mainly takes in addition.
 fn least_beyond(condition: &Condition, main: &Spent) -> Option<f64> {
     let is_beside = condition.against == Against::LeastDelay && !main.component.is_least();
     let least = condition.against_ns.filter(|_| is_beside)?;
@@ -170,7 +168,7 @@ pub(super) fn against(condition: &Condition) -> String {
     match &condition.against {
         Against::LeastDelay => format!(
             "The minimum delay of the path is {ns}{}.",
-            match reference >= WORTH_ITS_PARTS * condition.usual_ns {
+            match reference >= WORTH * condition.usual_ns {
                 true => parts_of_least(condition),
                 false => String::new(),
             }
