@@ -54,7 +54,8 @@ class Tasks:
         return json.loads(done("package", task, command, env=self.environment, cwd=self.folder))
 
     def sweep(self, trials, length):
-        return {how: self("sweep", how, trials, length)["wall_s"] for how in ("process", "dask-1", "dask-2")}
+        # dask-W/C: W workers, and all else of the sweep, on C CPUs.
+        return {how: self("sweep", how, trials, length)["wall_s"] for how in ("process", "dask-1", "dask-1/1", "dask-2")}
 
 
 def rows(pairs, ours, swept):
@@ -67,6 +68,8 @@ def rows(pairs, ours, swept):
         of = {how: [one[how] * 1e9 for one in sweeps] for how in sweeps[0]}
         yield Heading(f"package: {name}, two workers", "a worker", "two")
         yield compared("wall time of a sweep on Dask", of["dask-1"], of["dask-2"], time, "≤ 0.56 ×")
+        yield Heading(f"package: {name}, two CPUs", "one CPU", "two")
+        yield compared("a worker for each CPU, which all else shares", of["dask-1/1"], of["dask-2"], time)
         yield Heading(f"package: {name}, one process", "2 threads", "2 workers")
         yield compared("wall time", of["process"], of["dask-2"], time, "≤ 1.15 ×")
 

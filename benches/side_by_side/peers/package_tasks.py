@@ -77,6 +77,10 @@ def sweep(how, trials, length):
         return {"wall_s": time.perf_counter() - began}
     from distributed import Client, LocalCluster
 
+    how, _, cpus = how.partition("/")
+    if cpus:
+        # Scheduler, workers and the joining of tables inherit it.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cpus)])
     workers = int(how.removeprefix("dask-"))
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
