@@ -17,7 +17,7 @@ use crate::tester::{self, FrameStream, Job};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::load::Load;
-use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
+use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
@@ -207,7 +207,7 @@ impl Live {
         let gathered = gather::channel();
         // Before the host is put into its condition: the prober's CPU and priority are not for load.
         let under_way = UnderWay::begin(loads, &self.probing, &gathered.0)?;
-        let mut applied = Applied::new(trial.host, &condition_options(trial))?;
+        let mut applied = Applied::new(trial.host, &Options::of_trial(trial))?;
         if let Some(on_condition) = self.on_condition {
             on_condition(applied.describe());
         }
@@ -364,15 +364,6 @@ fn ports_of_this_host(trial: &Trial) -> Result<Vec<[Port; 2]>, RunError> {
     ports
         .collect::<Result<_, TesterError>>()
         .map_err(RunError::Tester)
-}
-
-/// How to put the host into the trial's condition.
-fn condition_options(trial: &Trial) -> Options {
-    let spins = |probe: &delaylab_model::probe::Probe| probe.wait_mode == WaitMode::Spin;
-    Options {
-        spins: trial.probes.iter().any(spins),
-        ..Options::default()
-    }
 }
 
 fn hand_over(seen: &noise::TrialNoise, sink: &mut dyn Sink) -> io::Result<()> {

@@ -64,13 +64,14 @@ pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
     })
 }
 
-/// Of a run that was asked for in these words and puts this host into these conditions; of a shard with how many trials it has.
+/// Of a run that was asked for in these words and puts this host into these conditions in these ways; of a shard with how many
+/// trials it has.
 pub fn document(
     supplied: Vec<String>,
     target: Option<&str>,
     live: Option<&LiveOptions>,
     shard: Option<(Shard, usize)>,
-    conditions: &[HostCondition],
+    conditions: &[(HostCondition, Options)],
 ) -> Value {
     written(&Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
@@ -83,7 +84,7 @@ pub fn document(
         merged: &[],
         conditions: conditions
             .iter()
-            .map(|&condition| (condition.name(), measures(condition)))
+            .map(|(condition, options)| (condition.name(), measures(*condition, options)))
             .collect(),
     })
 }
@@ -92,9 +93,32 @@ fn written(environment: &Environment<'_>) -> Value {
     serde_json::to_value(environment).unwrap_or(Value::Null)
 }
 
-/// Tries the condition out. Why it cannot be applied at all is said by the first trial that needs it.
-fn measures(condition: HostCondition) -> Vec<Measure> {
-    Applied::new(condition, &Options::default())
+/// Puts this host into the condition for a moment, as its trials will, and takes it back: which of its steps hold. A stressed one
+/// starts its load. Why it cannot be applied at all is said by the first trial that needs it.
+fn measures(condition: HostCondition, options: &Options) -> Vec<Measure> {
+    Applied::new(condition, options)
         .map(|applied| applied.describe().to_vec())
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_recorded_as_trials_apply_it() {
+        let fifo = |spins| {
+            let options = Options {
+                spins,
+                // The process of the test stays where it is.
+                cpuset: false,
+                ..Options::default()
+            };
+            let conditions = [(HostCondition::Quiet, options)];
+            let written = document(Vec::new(), None, None, None, &conditions);
+            written["conditions"]["quiet"][0].to_string()
+        };
+        assert!(fifo(true).contains("the prober spins"), "{}", fifo(true));
+        assert!(!fifo(false).contains("the prober spins"), "{}", fifo(false));
+    }
 }

@@ -12,6 +12,7 @@ use delaylab_lab::procedure::ProcedurePlan;
 use delaylab_lab::run::cut_short::CutShort;
 use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
 use delaylab_lab::stored::{Stored, figures};
+use delaylab_live::condition::Options;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
@@ -423,13 +424,62 @@ pub(crate) fn plan(
     })
 }
 
-/// The conditions that this host is put into.
-fn conditions(resolved: &Resolved, planned: &[Planned]) -> Vec<HostCondition> {
-    let in_use = |condition: &HostCondition| planned.iter().any(|p| p.trial.host == *condition);
-    match resolved.world {
-        WorldName::Live | WorldName::Testbed => {
-            HostCondition::ALL.into_iter().filter(in_use).collect()
-        }
-        WorldName::Sim => Vec::new(),
+/// The conditions that this host is put into, and how: where the probers of some trials spin and those of others do not, as for those
+/// that spin, of which fewer steps of a condition hold.
+fn conditions(resolved: &Resolved, planned: &[Planned]) -> Vec<(HostCondition, Options)> {
+    if resolved.world == WorldName::Sim {
+        return Vec::new();
+    }
+    let options = |condition| {
+        let trials = planned.iter().map(|planned| &planned.trial);
+        let in_it = trials.filter(|trial| trial.host == condition);
+        let each = in_it.map(Options::of_trial);
+        each.max_by_key(|options| options.spins)
+    };
+    let each = HostCondition::ALL.into_iter();
+    each.filter_map(|condition| Some((condition, options(condition)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_lab::experiment::{Choices, Experiment, Source};
+    use delaylab_model::probe::WaitMode;
+
+    #[test]
+    fn a_condition_is_that_of_trials_whose_prober_spins() {
+        let text = r#"
+            name = "waits"
+            [host]
+            condition = "quiet"
+            [[probe]]
+            name = "echo"
+            method = "udp"
+            count = 1
+            [sweep.wait]
+            set = "probe.echo.wait_mode"
+            to = ["block", "spin"]
+        "#;
+        let source = Source {
+            name: "waits.toml".to_owned(),
+            text: text.to_owned(),
+        };
+        let experiment = Experiment::read(source).unwrap();
+        let resolved = crate::resolve::in_world(&experiment, &Choices::default()).unwrap();
+        let found = conditions(&resolved, &resolved.planned);
+        let [(HostCondition::Quiet, options)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(options.spins);
+        let is_blocking = |planned: &&Planned| planned.trial.probes[0].wait_mode == WaitMode::Block;
+        let blocking: Vec<Planned> = resolved
+            .planned
+            .iter()
+            .filter(is_blocking)
+            .cloned()
+            .collect();
+        assert!(!blocking.is_empty() && !conditions(&resolved, &blocking)[0].1.spins);
     }
 }

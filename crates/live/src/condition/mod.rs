@@ -22,7 +22,8 @@ pub mod undo;
 pub use helper_task::run_helper_if_asked;
 pub use stressed::{Daemon, Load};
 
-use delaylab_model::probe::HostCondition;
+use delaylab_model::probe::{HostCondition, WaitMode};
+use delaylab_model::trial::Trial;
 use serde::Serialize;
 use std::io;
 use std::marker::PhantomData;
@@ -52,6 +53,17 @@ impl Default for Options {
             fifo: true,
             cpuset: true,
             load: Load::default(),
+        }
+    }
+}
+
+impl Options {
+    /// How a trial has its condition applied.
+    pub fn of_trial(trial: &Trial) -> Self {
+        let mut probes = trial.probes.iter();
+        Self {
+            spins: probes.any(|probe| probe.wait_mode == WaitMode::Spin),
+            ..Self::default()
         }
     }
 }
