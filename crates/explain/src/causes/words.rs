@@ -12,7 +12,7 @@ pub(super) use remedy::remedy;
 
 use super::gather::{Gathered, Tally};
 use super::paused::WhyPaused;
-use super::{Cause, CauseContext, Explanation};
+use super::{Cause, CauseContext};
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
@@ -97,22 +97,24 @@ const TRACER: &str = "scheduler and interrupts";
 /// that wakes up, or a handler that is too short to be seen.
 const STALL_NS: f64 = 5e6;
 
-/// Did a thread not run, though nothing kept it from a CPU?
-fn is_stall(cause: &Cause, explanation: &Explanation) -> bool {
-    is_unexplained(&explanation.sources, cause.lost_ns, cause.packets)
-}
-
-/// The same, of packets that are counted.
-fn is_stalled(tally: &Tally, gathered: &Gathered<'_>) -> bool {
-    tally.stopped > 0 || is_unexplained(&gathered.sources, tally.lost_ns, tally.packets)
-}
-
-fn is_unexplained(sources: &[String], lost_ns: f64, packets: u64) -> bool {
+/// Did the thread that packets waited for not run, though nothing kept it from a CPU? It was stopped for most of them, or they waited
+/// long while nothing that was watched had its CPU.
+fn is_stall(sources: &[String], packets: u64, stopped: u64, lost_ns: f64) -> bool {
     let watched = sources.iter().any(|source| source == TRACER);
-    watched && lost_ns >= STALL_NS * packets as f64
+    is_mostly_stopped(stopped, packets) || watched && lost_ns >= STALL_NS * packets as f64
 }
 
-/// Was the thread that most of the packets waited for stopped?
+/// [`is_stall`] of the packets of a cause.
+fn is_stall_of(tally: &Tally, gathered: &Gathered<'_>) -> bool {
+    is_stall(
+        &gathered.sources,
+        tally.packets,
+        tally.stopped,
+        tally.lost_ns,
+    )
+}
+
+/// Was the thread that packets waited for stopped for half of them, or more?
 const fn is_mostly_stopped(stopped: u64, packets: u64) -> bool {
     stopped > 0 && 2 * stopped >= packets
 }

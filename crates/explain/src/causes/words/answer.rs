@@ -156,6 +156,12 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
 
 /// `, 63 % while cron had its CPU`: what the worst cause of a place is, and its share of the excess delay.
 fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
+    let is_stall = is_stall(
+        &explanation.sources,
+        worst.packets,
+        worst.stopped,
+        worst.lost_ns,
+    );
     match &worst.what {
         LateCause::Ran { who, .. } if worst.driven.is_some() => {
             format!(
@@ -173,12 +179,10 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
         LateCause::Reflector { here: true } if is_mostly_stopped(worst.stopped, worst.packets) => {
             format!(", {share} while the reflector was stopped")
         }
-        LateCause::Prober { stages }
-            if is_stall(worst, explanation) && waited_for_a_cpu(*stages) =>
-        {
+        LateCause::Prober { stages } if is_stall && waited_for_a_cpu(*stages) => {
             format!(", {share} while the prober did not run (stopped or blocked)")
         }
-        LateCause::Reflector { here: true } if is_stall(worst, explanation) => {
+        LateCause::Reflector { here: true } if is_stall => {
             format!(", {share} while the reflector did not run (stopped or blocked)")
         }
         LateCause::NewConnection { .. } => {

@@ -1,6 +1,6 @@
 //! What causes of late packets are known from, a sentence each.
 
-use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu, why_paused};
+use super::{is_likely_sent_again, is_stall_of, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
 use crate::causes::blackouts::{counted_failures, failures};
 use crate::causes::gather::{Gathered, Tally};
@@ -256,7 +256,7 @@ fn nobody(what: &LateCause, tally: &Tally, gathered: &Gathered<'_>) -> String {
         LateCause::Reflector { .. } => Some("the reflector"),
         _ => None,
     };
-    if let Some(thread) = stalled.filter(|_| is_stalled(tally, gathered)) {
+    if let Some(thread) = stalled.filter(|_| is_stall_of(tally, gathered)) {
         format!(
             "stamps and the scheduler's events: no other process kept {thread} from a CPU for half of that time; it was \
              stopped, blocked, or busy itself"

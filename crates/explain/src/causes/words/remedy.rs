@@ -1,6 +1,6 @@
 //! What to do about causes of late packets.
 
-use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu, why_paused};
+use super::{is_likely_sent_again, is_stall_of, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::Rhythm;
@@ -27,7 +27,7 @@ pub(in crate::causes) fn remedy(
 ) -> String {
     let over_tcp = tally.over_tcp == tally.packets;
     let simulated = gathered.simulated;
-    let stalled = is_stalled(tally, gathered);
+    let stalled = is_stall_of(tally, gathered);
     match what {
         LateCause::SentAgain => of_sent_again(tally),
         LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => of_sent_again(tally),

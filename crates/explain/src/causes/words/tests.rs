@@ -1,6 +1,6 @@
 //! How causes read.
 
-use super::answer;
+use super::{TRACER, answer, is_stall};
 use super::remedy::{in_simulation, is_of_any_world};
 use crate::causes::roles::Role;
 use crate::causes::testing::cause;
@@ -35,6 +35,17 @@ fn said(causes: Vec<Cause>) -> String {
         causes,
         ..Explanation::default()
     })
+}
+
+/// One rule for the answer, the evidence and the remedy.
+#[test]
+fn a_stop_that_few_packets_met_is_no_stall() {
+    let watched = [TRACER.to_owned()];
+    let (short, long) = (10.0 * 1e6, 10.0 * 5e6);
+    assert!(!is_stall(&watched, 10, 1, short));
+    assert!(is_stall(&watched, 10, 5, short));
+    assert!(is_stall(&watched, 10, 0, long));
+    assert!(!is_stall(&[], 10, 0, long));
 }
 
 #[test]
