@@ -60,11 +60,14 @@ fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
     }
 }
 
-/// Tails first: they are what users notice, and what a mean hides. What the path takes without a queue where nothing else can
-/// be told.
-const ORDER: [Functional; 6] = [
-    Functional::Quantile(0.99),
-    Functional::Quantile(0.5),
+const MEDIAN: Functional = Functional::Quantile(0.5);
+const TAIL: Functional = Functional::Quantile(0.99);
+
+/// Of which statistic a verdict tells the shift, the first that is clear. Tails first: they are what users notice, and what a mean
+/// hides. What the path takes without a queue where nothing else can be told.
+const TOLD_FIRST: [Functional; 6] = [
+    TAIL,
+    MEDIAN,
     Functional::Mean,
     Functional::Quantile(0.9),
     Functional::Quantile(0.999),
@@ -73,9 +76,13 @@ const ORDER: [Functional; 6] = [
 
 /// The shift that the verdict tells: the first clear one.
 pub(super) fn told(shifts: &[Shift], looks: usize) -> Option<&Shift> {
-    let in_order = ORDER.iter();
-    let mut in_order = in_order.filter_map(|f| shifts.iter().find(|shift| shift.statistic == *f));
+    let in_order = TOLD_FIRST.iter();
+    let mut in_order = in_order.filter_map(|&statistic| shift_of(shifts, statistic));
     in_order.find(|shift| is_clear(shift, looks))
+}
+
+pub(super) fn shift_of(shifts: &[Shift], statistic: Functional) -> Option<&Shift> {
+    shifts.iter().find(|shift| shift.statistic == statistic)
 }
 
 impl PairFigures {
@@ -91,7 +98,7 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
     let shifts = &figures.shifts;
     if let Some(shift) = told(shifts, looks) {
         let carried = found.carried_words("; ", measure, shift);
-        let median = shifts.iter().find(|s| s.statistic == ORDER[1]);
+        let median = shift_of(shifts, MEDIAN);
         let median = median.filter(|median| median.statistic != shift.statistic);
         return Verdict {
             kind: Kind::Differs,
@@ -191,7 +198,7 @@ fn further(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> St
     let furthest = |is_other_way: bool| {
         let others = shifts.iter().filter(|shift| {
             let is_of_way = (moved(shift) * moved(told) < 0.0) == is_other_way;
-            let is_said = shift.statistic == ORDER[1] || is_told_by(moved(told), moved(shift));
+            let is_said = shift.statistic == MEDIAN || is_told_by(moved(told), moved(shift));
             is_of_way && !is_said && is_clear(shift, looks)
         });
         others.max_by(|a, b| moved(a).abs().total_cmp(&moved(b).abs()))
@@ -227,8 +234,7 @@ fn no_level(measure: Measure, shifts: &[Shift]) -> String {
 
 /// Nobody should take a p99 without an interval for one that has not moved.
 fn unknown_tail(figures: &Figures) -> String {
-    let mut shifts = figures.shifts.iter();
-    let tail = shifts.find(|shift| shift.statistic == ORDER[0]);
+    let tail = shift_of(&figures.shifts, TAIL);
     match tail.map(|tail| tail.absolute.is_err()) {
         Some(true) => format!(" There are {}.", too_few_for_tail(figures)),
         _ => String::new(),
@@ -298,19 +304,15 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
             text: format!("B's {name} equals A's in the mean and in every quantile."),
         };
     }
-    let at = |q: f64| {
-        let mut shifts = shifts.iter();
-        shifts.find(|shift| shift.statistic == Functional::Quantile(q))
-    };
-    let seen = |q: f64, name: &str| {
-        let most = at(q).and_then(|shift| seen(measure, shift, looks))?;
+    let seen = |statistic, name: &str| {
+        let most = shift_of(shifts, statistic).and_then(|shift| seen(measure, shift, looks))?;
         Some(match most {
             ClearDifference::Any => format!("in {name}"),
             ClearDifference::Beyond(most) => format!("of more than {most} in {name}"),
         })
     };
-    let Some(median) = seen(0.5, "the median") else {
-        let why = at(0.5).and_then(|shift| shift.absolute.as_ref().err());
+    let Some(median) = seen(MEDIAN, "the median") else {
+        let why = shift_of(shifts, MEDIAN).and_then(|shift| shift.absolute.as_ref().err());
         let why = why.map_or("its interval has no end", String::as_str);
         return Verdict {
             kind: Kind::Undecided,
@@ -318,7 +320,7 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
         };
     };
     let (a, b) = figures.counts;
-    let within = match seen(0.99, "p99") {
+    let within = match seen(TAIL, "p99") {
         Some(tail) => format!("one {median} or {tail} would have been seen."),
         None => {
             let few = too_few_for_tail(figures);

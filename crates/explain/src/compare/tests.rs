@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::both::Both;
+use super::decide::shift_of;
 use super::limits::{LimitResult, Outcome, held};
 use super::*;
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
@@ -125,6 +126,10 @@ fn shifts(found: &PairFigures, measure: Measure) -> &[Shift] {
     &found.figures(measure).unwrap().shifts
 }
 
+fn median_of(shifts: &[Shift]) -> &Shift {
+    shift_of(shifts, Functional::Quantile(0.5)).unwrap()
+}
+
 /// Packets that take so many milliseconds each.
 fn taking(each_ms: Vec<f64>) -> Vec<Record> {
     let packets = each_ms.into_iter().zip(0..);
@@ -166,7 +171,7 @@ fn a_probe_that_does_not_change_hides_no_median_that_does() {
         let mut pairs = found.pairs.iter();
         pairs.find(|pair| pair.pair.probes[0] == probe).unwrap()
     });
-    let median = |pair| &shifts(pair, Measure::Response)[2];
+    let median = |pair| median_of(shifts(pair, Measure::Response));
     assert!(looks::is_clear(median(web), found.looks), "{web:#?}");
     assert!(!looks::is_clear(median(other), found.looks), "{other:#?}");
     assert_eq!(web.verdict.kind, Kind::Differs);
@@ -290,7 +295,7 @@ fn a_longer_queue_is_found_where_it_is() {
         "{text}"
     );
     for measure in [Measure::Response, Measure::RoundTrip, Measure::Host] {
-        let median = &shifts(&found, measure)[1];
+        let median = median_of(shifts(&found, measure));
         let bounds = median.absolute.clone().unwrap();
         assert!(
             bounds.low < 50_000.0 && 50_000.0 < bounds.high,
@@ -302,7 +307,7 @@ fn a_longer_queue_is_found_where_it_is() {
         .figures
         .iter()
         .find(|f| f.quantity.key() == "local_queue");
-    let median = &queue.unwrap().shifts[2];
+    let median = median_of(&queue.unwrap().shifts);
     assert!((median.difference().unwrap() - 50_000.0).abs() < 500.0);
     let carried = found
         .carried
@@ -424,7 +429,7 @@ fn network_means_the_same_in_both_runs() {
         let found = compared(a, b);
         assert!(found.joins_reflector);
         for measure in [Measure::Network, Measure::Host] {
-            let median = &shifts(&found, measure)[2];
+            let median = median_of(shifts(&found, measure));
             // The reflector takes 10 µs.
             assert!(median.difference().unwrap().abs() < 1_000.0, "{median:?}");
         }
@@ -467,11 +472,7 @@ fn where_nothing_was_answered_it_says_so() {
         "B is never answered: all of its 2000 packets are lost, and 0 % of A's."
     );
     // What A has stays, and what B has not says why.
-    assert!(
-        found.figures(Measure::Response).unwrap().shifts[2]
-            .a
-            .is_some()
-    );
+    assert!(median_of(shifts(&found, Measure::Response)).a.is_some());
     let (_, why) = &found.missing[0];
     assert_eq!(why, "no packet of B was answered");
     let back = compared(&silent, &run(&[PLAIN]));
@@ -610,7 +611,9 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     let whole = found.whole.unwrap();
     assert_eq!((whole.pairs, whole.differ), (4, 4));
     // 0.2 of both ways; the residence and the host are as they were.
-    let median = whole.shifts[2].relative.unwrap();
+    let mut mean_shifts = whole.shifts.iter();
+    let median = mean_shifts.find(|shift| shift.statistic == Functional::Quantile(0.5));
+    let median = median.unwrap().relative.unwrap();
     let [low, high] = [median.interval.low, median.interval.high].map(Option::unwrap);
     assert!(low < 0.19 && 0.17 < high && low > 0.15, "{median:?}");
     assert!(

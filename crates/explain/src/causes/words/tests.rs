@@ -1,7 +1,7 @@
 //! How causes read.
 
-use super::{TRACER, answer, is_stall};
 use super::remedy::{in_simulation, is_of_any_world};
+use super::{TRACER, answer, is_stall};
 use crate::causes::roles::Role;
 use crate::causes::testing::cause;
 use crate::causes::{Cause, Explanation};
