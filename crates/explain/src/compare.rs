@@ -53,8 +53,8 @@ pub use words::statistic_name;
 
 use delaylab_lab::finding::{Data, Measure};
 
-/// So many pairs are shown in full at once.
-pub const IN_FULL: usize = 3;
+/// With more pairs than this the headline alone is compared and shown, unless measures were chosen. A page has room for so many tables.
+const MOST_PAIRS_IN_FULL: usize = 3;
 
 /// What changed between two runs.
 #[derive(Debug, Clone)]
@@ -65,6 +65,8 @@ pub struct Comparison {
     pub pairs: Vec<PairFigures>,
     /// All pairs that were asked for together, where there are several.
     pub whole: Option<Whole>,
+    /// There are so many pairs that of each the headline alone is to be shown. Other measures were compared only if that was asked for.
+    pub is_overview: bool,
     /// What A alone has, and B alone.
     pub alone: [Vec<String>; 2],
     /// Factors that A alone has, and B alone: their levels are pooled.
@@ -103,14 +105,14 @@ pub fn compare(
         alone,
         pooled,
     } = Pairing::new(a.streams(), b.streams())?;
+    let is_overview = pairs.len() > MOST_PAIRS_IN_FULL && !asked.are_chosen;
     let brief = ComparisonRequest {
         measures: vec![asked.headline],
         ..asked.clone()
     };
-    let asked = if asked.full || pairs.len() <= IN_FULL {
-        asked
-    } else {
-        &brief
+    let asked = match is_overview && !asked.full {
+        true => &brief,
+        false => asked,
     };
     let each = pairs.iter();
     let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
@@ -129,6 +131,7 @@ pub fn compare(
         headline: asked.headline,
         whole: several.then(|| Whole::new(asked_for, asked.headline, looks)),
         pairs,
+        is_overview,
         alone,
         pooled,
         looks,

@@ -4,8 +4,8 @@
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::{FIRM_SPACE, joined};
+use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
-use delaylab_explain::compare::{IN_FULL, PairFigures};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::level_of;
 use delaylab_view::compare::rows::{self, Row};
@@ -18,7 +18,7 @@ const DIFFERENCES: usize = 12;
 /// The whole comparison, in lines that end in a line feed.
 pub fn render(compared: &Compared, style: &Style) -> String {
     let pairs = &compared.comparison.pairs;
-    let body = if pairs.len() > IN_FULL {
+    let body = if compared.comparison.is_overview {
         overview(compared, style)
     } else {
         let each = pairs.iter().map(|pair| in_full(compared, pair, style));

@@ -578,6 +578,24 @@ fn designed(waits: &[&str], probes: &[&str], path: f64, seed: u64) -> Samples {
 }
 
 #[test]
+fn chosen_measures_are_compared_however_many_pairs_there_are() {
+    let sides = [1, 2].map(|seed| designed(&["1ms", "10ms"], &["ef", "be"], 1.0, seed));
+    let measures = [Measure::Response, Measure::Network];
+    let compared = |are_chosen| {
+        let asked = ComparisonRequest {
+            measures: measures.to_vec(),
+            are_chosen,
+            ..ComparisonRequest::usual()
+        };
+        let found = compare(&sides[0], &sides[1], &asked).unwrap();
+        let has = measures.map(|measure| found.pairs[3].figures(measure).is_some());
+        (found.is_overview, has)
+    };
+    assert_eq!(compared(true), (false, [true, true]));
+    assert_eq!(compared(false), (true, [true, false]));
+}
+
+#[test]
 fn pairs_are_the_same_probe_under_the_same_levels() {
     let a = designed(&["1ms", "100ms", "10ms"], &["ef", "be"], 1.0, 1);
     let b = designed(&["1000us", "10ms", "5ms"], &["ef", "be"], 1.2, 2);
@@ -651,7 +669,7 @@ fn two_nanoseconds_more_are_a_smaller_change_than_five_times_as_long() {
     let asked = ComparisonRequest {
         measures: vec![queue],
         headline: queue,
-        full: false,
+        ..ComparisonRequest::usual()
     };
     let found = compare(
         &with_queues(PLAIN.packets, [0, 1_000], 1),

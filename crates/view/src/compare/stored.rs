@@ -112,6 +112,8 @@ fn asked(chosen: &[Measure], full: bool, imported: bool) -> ComparisonRequest {
     ComparisonRequest {
         headline: measures.first().copied().unwrap_or(headline),
         measures,
+        // A single one is the headline.
+        are_chosen: chosen.len() > 1,
         full,
     }
 }
