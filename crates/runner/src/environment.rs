@@ -49,8 +49,17 @@ pub struct MergedPart {
     pub host: Value,
 }
 
-/// Of a run that was asked for in these words and made of these.
-pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
+/// What is noted each time that a run is resumed: what may be another than when it began.
+#[derive(Debug, Serialize)]
+struct ResumeNote {
+    delaylab: &'static str,
+    supplied: Vec<String>,
+    host: HostInfo,
+    conditions: BTreeMap<&'static str, Vec<Measure>>,
+}
+
+/// Of a run whose trials others carry out: that it was asked for in these words, and of which shards it is made, if any.
+pub fn of_gathered(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
     written(&Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
@@ -82,15 +91,28 @@ pub fn document(
         shard: shard.map(|(shard, _)| shard),
         shard_trials: shard.map(|(_, trials)| trials),
         merged: &[],
-        conditions: conditions
-            .iter()
-            .map(|(condition, options)| (condition.name(), measures(*condition, options)))
-            .collect(),
+        conditions: all_measures(conditions),
     })
 }
 
-fn written(environment: &Environment<'_>) -> Value {
+/// Of a run that is resumed in these words, and puts this host into these conditions in these ways.
+pub fn of_resume(supplied: Vec<String>, conditions: &[(HostCondition, Options)]) -> Value {
+    written(&ResumeNote {
+        delaylab: env!("CARGO_PKG_VERSION"),
+        supplied,
+        host: HostInfo::read(),
+        conditions: all_measures(conditions),
+    })
+}
+
+fn written(environment: &impl Serialize) -> Value {
     serde_json::to_value(environment).unwrap_or(Value::Null)
+}
+
+fn all_measures(conditions: &[(HostCondition, Options)]) -> BTreeMap<&'static str, Vec<Measure>> {
+    let each = conditions.iter();
+    each.map(|(condition, options)| (condition.name(), measures(*condition, options)))
+        .collect()
 }
 
 /// Puts this host into the condition for a moment, as its trials will, and takes it back: which of its steps hold. A stressed one
@@ -104,6 +126,14 @@ fn measures(condition: HostCondition, options: &Options) -> Vec<Measure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where a run's probes go is not asked again.
+    #[test]
+    fn a_resume_notes_nothing_of_the_target() {
+        let note = of_resume(vec!["delaylab".to_owned()], &[]);
+        assert_eq!(note["supplied"][0], "delaylab");
+        assert_eq!(note.get("target"), None);
+    }
 
     #[test]
     fn a_condition_is_recorded_as_trials_apply_it() {

@@ -157,7 +157,7 @@ impl Started {
         if any_left {
             let conditions = conditions(&prepared.resolved, &prepared.planned);
             let supplied = options.supplied.clone();
-            let how = environment::document(supplied, None, None, None, &conditions);
+            let how = environment::of_resume(supplied, &conditions);
             started
                 .keep
                 .note_resumed(SystemTime::now(), done.len(), how)?;

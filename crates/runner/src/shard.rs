@@ -72,7 +72,7 @@ impl GatheredRun {
             world: resolved.world.name(),
             started: Some(started),
             experiment: &resolved.toml,
-            environment: &environment::of_parts(supplied, merged),
+            environment: &environment::of_gathered(supplied, merged),
         };
         Ok(Self {
             writer: RunWriter::create(runs, &new)?,
