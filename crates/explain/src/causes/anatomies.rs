@@ -10,7 +10,11 @@ pub(super) struct Anatomies {
 }
 
 impl Anatomies {
+    /// Packets without an anatomy have no weight.
     pub(super) fn add(&mut self, parts: &[Part], weight: f64) {
+        if parts.is_empty() {
+            return;
+        }
         let weighted: Vec<Part> = parts
             .iter()
             .map(|part| Part {
@@ -18,10 +22,9 @@ impl Anatomies {
                 ..*part
             })
             .collect();
-        self.sums = match (self.sums.is_empty(), weighted.is_empty()) {
-            (true, _) => weighted,
-            (_, true) => return,
-            _ => in_common(&self.sums, &weighted)
+        self.sums = match self.sums.is_empty() {
+            true => weighted,
+            false => in_common(&self.sums, &weighted)
                 .into_iter()
                 .map(|[a, b]| Part {
                     ns: a.ns + b.ns,
@@ -47,5 +50,24 @@ impl Anatomies {
             ..*part
         };
         self.sums.iter().map(mean).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_stats::anatomy::{Stage, StageSet};
+
+    #[test]
+    fn what_has_no_anatomy_weighs_nothing_whenever_it_comes() {
+        let part = Part {
+            stages: StageSet::only(Stage::ForwardPath),
+            ns: 10.0,
+        };
+        for order in [[&[][..], &[part]], [&[part][..], &[]]] {
+            let mut all = Anatomies::default();
+            order.into_iter().for_each(|parts| all.add(parts, 3.0));
+            assert_eq!(all.means(), [part]);
+        }
     }
 }

@@ -287,10 +287,7 @@ fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
                 ns: part.ns / usual,
                 ..part
             });
-            let means = Vec::from_iter(means);
-            if !means.is_empty() {
-                trial.anatomy.add(&means, 1.0);
-            }
+            trial.anatomy.add(&Vec::from_iter(means), 1.0);
         }
     }
     let times: Vec<Nanos> = trials.keys().map(|&position| position.into()).collect();
