@@ -5,12 +5,16 @@
 //! Started::create(resolved, &options, &runs)?    opens the world and makes the run's folder
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
+//!
+//! Resumable::new(writer, resumed, options)?      an interrupted run: what it needs to go on
+//!     .start()?.run(&mut progress, watch)?       and so on
 //! ```
 //!
 //! | module | does |
 //! |---|---|
 //! | [`mod@resolve`] | from a name to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
+//! | [`resume`] | an interrupted run, taken up again |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`options`] | what is wanted of a run, beyond its experiment |
 //! | [`share`] | which trials of an experiment a process carries out |
@@ -36,6 +40,7 @@ pub mod load_limit;
 pub mod options;
 pub mod own_reflector;
 pub mod resolve;
+pub mod resume;
 pub mod run;
 pub mod run_folder;
 pub mod shard;

@@ -122,7 +122,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// It was begun with a key, and there is none.
-    pub fn as_begun(mut self, environment: &Value) -> Result<Self, RunnerError> {
+    pub(crate) fn as_begun(mut self, environment: &Value) -> Result<Self, RunnerError> {
         let Some(begun) = LiveOptions::of_run(environment) else {
             return Ok(self);
         };

@@ -11,6 +11,7 @@ use delaylab_model::family::Family;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
 use delaylab_store::resolve::resolve_run;
+use delaylab_store::resume::Resumed;
 use delaylab_store::run::Run;
 use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
@@ -169,6 +170,15 @@ fn with_measured(
 pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
     let world = experiment.world_of(choices);
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
+}
+
+/// The experiment of a run in this folder that is resumed.
+pub fn of_resumed(folder: &Path, resumed: &Resumed) -> Result<Resolved, Diagnostics> {
+    let source = Source {
+        name: folder.join("experiment.toml").display().to_string(),
+        text: resumed.experiment.clone(),
+    };
+    again(source, &resumed.environment)
 }
 
 /// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads.

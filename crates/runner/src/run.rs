@@ -139,12 +139,12 @@ impl Started {
         Started::unrecorded(resolved, options)?.recorded_in(runs)
     }
 
-    /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment; `any_left` is of
-    /// [`any_left`]. For a testbed, see [`Started::create`].
+    /// Takes up an interrupted run, of which these trials are recorded: `resolved` is its own experiment, `any_left` says whether trials
+    /// of it are left, as [`any_left`] has it. Module `resume` has what must come before.
     ///
     /// # Errors
     /// The world cannot be opened, may not send what the experiment asks for, or what is recorded cannot be read.
-    pub fn resume(
+    pub(crate) fn resume(
         resolved: Resolved,
         options: &RunOptions,
         writer: RunWriter,
@@ -374,7 +374,7 @@ impl Recorded {
 ///
 /// # Errors
 /// What is recorded cannot be read.
-pub fn any_left(
+pub(crate) fn any_left(
     resolved: &Resolved,
     options: &RunOptions,
     done: &BTreeSet<u32>,

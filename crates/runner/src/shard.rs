@@ -215,11 +215,8 @@ fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     )))
 }
 
-/// Refuses a simulation by another version.
-///
-/// # Errors
-/// It is refused.
-pub fn same_version(folder: &Path, environment: &Value) -> Result<(), RunnerError> {
+/// Fails where a simulation is by another version.
+pub(crate) fn same_version(folder: &Path, environment: &Value) -> Result<(), RunnerError> {
     let version = env!("CARGO_PKG_VERSION");
     let theirs = environment["delaylab"].as_str().unwrap_or("?");
     if theirs == version {

@@ -118,7 +118,7 @@ pub(crate) fn by_now(name: &str, began_at: SocketAddr) -> SocketAddr {
 
 /// What to know where a name no longer has this address, to which the packets of a resumed run go. One that cannot be
 /// resolved now is not needed.
-pub fn moved(name: &str, began_at: SocketAddr) -> Option<String> {
+pub(crate) fn moved(name: &str, began_at: SocketAddr) -> Option<String> {
     let now: Vec<IpAddr> = addresses(name, 0)
         .ok()?
         .map(|address| address.ip())

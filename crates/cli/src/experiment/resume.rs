@@ -9,14 +9,10 @@ use crate::key;
 use crate::stop::catch_stop;
 use crate::terminal;
 use crate::tui;
-use delaylab_lab::experiment::Source;
-use delaylab_model::experiment::WorldName;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
-use delaylab_runner::run::{self, Recorded, Started};
-use delaylab_runner::shard;
-use delaylab_runner::share::Share;
-use delaylab_runner::target;
+use delaylab_runner::resume::Resumable;
+use delaylab_runner::run::Recorded;
 use delaylab_store::killed::Killed;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::resume::ResumeError;
@@ -44,12 +40,8 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
             part.display()
         ));
     }
-    let source = Source {
-        name: folder.join("experiment.toml").display().to_string(),
-        text: resumed.experiment,
-    };
     if !resumed.cut_short.is_empty() {
-        let resolved = resolve::again(source, &resumed.environment)?;
+        let resolved = resolve::of_resumed(&folder, &resumed)?;
         let recorded = Recorded::cut_short(resolved, writer)
             .map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
         return conclude::run(recorded, Ok(()), !args.shown.no_report)?.show(&args.shown);
@@ -59,29 +51,12 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
         threads: args.threads,
-        share: shard::of_run(&folder, &resumed.environment)?.map(Share::Shard),
         ..with_load(&args.load)
     };
-    let options = options.as_begun(&resumed.environment)?;
-    let resolved = resolve::again(source, &resumed.environment)?;
-    let any_left = run::any_left(&resolved, &options, &resumed.done, &folder)?;
-    if any_left {
-        let load_host = options.load.server.as_ref().map(|server| &server.host);
-        let names = [
-            (resolved.target.as_ref(), options.began_at.target),
-            (load_host, options.began_at.load),
-        ];
-        for moved in names
-            .into_iter()
-            .filter_map(|(name, at)| target::moved(name?, at?))
-        {
-            terminal::say(format!("warning: {moved}"));
-        }
-    }
-    if resolved.world == WorldName::Sim && any_left {
-        shard::same_version(&folder, &resumed.environment)?;
+    let interrupted = Resumable::new(writer, resumed, options)?;
+    for moved in interrupted.moved() {
+        terminal::say(format!("warning: {moved}"));
     }
     catch_stop()?;
-    let started = Started::resume(resolved, &options, writer, &resumed.done, any_left)?;
-    carry_out_and_show(started, args.tui, &args.shown)
+    carry_out_and_show(interrupted.start()?, args.tui, &args.shown)
 }
