@@ -20,7 +20,6 @@ use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
 use delaylab_store::disk::RealDisk;
 use delaylab_store::error::StoreError;
-use delaylab_store::run::Run;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -82,12 +81,12 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Opens the world of this run, of which these trials are done and `recorded`.
+    /// Opens the world of this run, of which these trials are done and recorded in `folder`.
     fn new(
         resolved: Resolved,
         options: &RunOptions,
         done: &BTreeSet<u32>,
-        recorded: Option<Run>,
+        folder: Option<&Path>,
     ) -> Result<Self, RunnerError> {
         if let Some(share) = &options.share {
             share.check(&resolved)?;
@@ -98,7 +97,7 @@ impl Prepared {
             None => planned,
             Some(share) => share.select(planned)?,
         };
-        let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
+        let plan = next_plan(&resolved, &planned, world.at_once(), done, folder)?;
         let is_live = resolved.world == WorldName::Live;
         let live = is_live.then(|| options.live(resolved.target.is_some(), world.target()));
         Ok(Self {
@@ -175,9 +174,8 @@ impl Started {
         writer: RunWriter,
         done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
-        let recorded = recorded(&resolved, done, writer.folder())?;
         Ok(Self {
-            prepared: Prepared::new(resolved, options, done, recorded)?,
+            prepared: Prepared::new(resolved, options, done, Some(writer.folder()))?,
             keep: writer,
         })
     }
@@ -385,30 +383,22 @@ pub(crate) fn any_left(
         None => planned,
         Some(share) => share.select(planned)?,
     };
-    let recorded = recorded(resolved, done, folder)?;
-    let mut plan = plan(resolved, &planned, usize::MAX, done, recorded)?;
+    let mut plan = next_plan(resolved, &planned, usize::MAX, done, Some(folder))?;
     Ok(!plan.next_trials().is_empty())
 }
 
-/// What these trials recorded, where it decides which come next: else to read all of it would be in vain.
-pub(crate) fn recorded(
-    resolved: &Resolved,
-    done: &BTreeSet<u32>,
-    folder: &Path,
-) -> Result<Option<Run>, RunnerError> {
-    let decides = resolved.procedure.is_some() || resolved.stop.is_some();
-    let is_read = decides && !done.is_empty();
-    is_read.then(|| run_folder::open(folder)).transpose()
-}
-
-/// Which trial comes next, when these are done and recorded. At most `at_once` are under way at the same time.
-pub(crate) fn plan(
+/// Which trials come next, when these are done and recorded in `folder`; `None`: nothing is recorded. At most `at_once` are under
+/// way at the same time. What is recorded is read only where it decides which come next.
+pub(crate) fn next_plan(
     resolved: &Resolved,
     planned: &[Planned],
     at_once: usize,
     done: &BTreeSet<u32>,
-    recorded: Option<Run>,
+    folder: Option<&Path>,
 ) -> Result<AnyPlan, RunnerError> {
+    let looks_back = resolved.procedure.is_some() || resolved.stop.is_some();
+    let folder = folder.filter(|_| looks_back && !done.is_empty());
+    let recorded = folder.map(run_folder::open).transpose()?;
     if let Some(procedure) = &resolved.procedure {
         let plan = ProcedurePlan::new(procedure, planned, recorded);
         let plan = plan.map_err(RunnerError::usage)?;

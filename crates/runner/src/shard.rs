@@ -91,14 +91,14 @@ impl GatheredRun {
         self.writer.folder()
     }
 
-    /// The trials that may be carried out now, apart from each other. None: there are no more.
+    /// The trials that may be carried out now, apart from each other. Empty: no trial is left.
     ///
     /// # Errors
     /// What is recorded cannot be read.
     pub fn next_round(&self) -> Result<Vec<u32>, RunnerError> {
-        let recorded = run::recorded(&self.resolved, &self.done, self.writer.folder())?;
-        let planned = &self.resolved.planned;
-        let mut plan = run::plan(&self.resolved, planned, usize::MAX, &self.done, recorded)?;
+        let (planned, folder) = (&self.resolved.planned, self.writer.folder());
+        let at_once = usize::MAX;
+        let mut plan = run::next_plan(&self.resolved, planned, at_once, &self.done, Some(folder))?;
         let next = plan.next_trials().into_iter();
         Ok(next.map(|planned| planned.trial.id).collect())
     }
