@@ -11,9 +11,9 @@ use std::fmt::Display;
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RunnerError {
-    /// What the user can do about it.
+    /// Which exit code it is.
     pub kind: FailureKind,
-    /// What happened.
+    /// What happened, to which thing, and what to do.
     pub message: String,
 }
 

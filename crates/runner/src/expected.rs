@@ -11,7 +11,7 @@ use delaylab_store::run::{Run, State};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// From this chance on a verdict is expected; below, the run is too short for it.
+/// From this chance on a verdict is expected; below, the run is too short for it. The power that is usual where studies are planned.
 const LIKELY: f64 = 0.8;
 
 /// An earlier run of the same experiment, and how much of it the planned one is.

@@ -81,13 +81,13 @@ impl LiveTarget {
         self.target
     }
 
-    /// The world that probes it. A reflector of the run's own has no key.
+    /// The world that probes it. A reflector of the run's own has no key, and where nothing is asked none is needed.
     pub fn world(&self, options: &RunOptions) -> Live {
         let key = options.key.clone();
-        let is_own = self.own.is_some() || self.target.is_none();
-        let mut world = live(key.clone().filter(|_| !is_own), options.stop.clone());
-        let load_is_own = is_own && !options.load.is_to_reflector();
-        world.probing.load_key = key.filter(|_| !load_is_own);
+        let is_remote = self.target.is_some() && self.own.is_none();
+        let mut world = live(key.clone().filter(|_| is_remote), options.stop.clone());
+        let is_load_remote = is_remote || options.load.is_to_reflector();
+        world.probing.load_key = key.filter(|_| is_load_remote);
         world.reflector = self.own.as_ref().map(OwnReflector::id);
         world.watches_noise = options.watches_noise;
         world.on_condition = options.on_condition;
@@ -103,7 +103,8 @@ impl LiveTarget {
         resolved: &Resolved,
         options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
-        // Of a procedure, whose pattern is a frame of another size. Why one cannot begin was said where it was resolved.
+        // A procedure's first trials are checked in place of its pattern, whose frames have another size. Errors of a procedure were
+        // said as it was resolved.
         let first = resolved.first_of_procedure().unwrap_or_default();
         let trials = if first.is_empty() {
             &resolved.planned

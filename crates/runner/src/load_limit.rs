@@ -7,9 +7,9 @@ use delaylab_model::probe::Pacing;
 use delaylab_model::trial::{LoadTarget, ProbeRun};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, SECOND};
 
-/// What may leave for another host unasked.
+/// How many packets may leave for another host in a second unasked. Chosen by hand: a probe each millisecond, and no more.
 const MOST_PACKETS_A_SECOND: u64 = 1000;
-/// 1 % of a gigabit.
+/// How many bits. Chosen by hand: 1 % of a gigabit, so that a path which others use keeps its room.
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
 /// Three probes of 333.3 packets a second are no more than 1000.
 const ROUNDING: f64 = 1e-9;
@@ -70,7 +70,7 @@ pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(
     )))
 }
 
-/// At most.
+/// How many packets leave in a second, at most.
 fn packets_a_second(pacing: Pacing) -> f64 {
     let per_second = |gap: i64| match gap {
         ..=0 => f64::INFINITY,

@@ -32,7 +32,7 @@ pub struct RunOptions {
     pub allow_load: bool,
     /// live: where load goes.
     pub load: LoadChoice,
-    /// live: where its packets went when the run began, of a run that is resumed.
+    /// live: the addresses to which its packets went when the run began, of a run that is resumed.
     pub began_at: Addresses,
     /// live: the program that answers as `delaylab reflect` does, for runs without a target.
     pub reflector: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct RunOptions {
     pub share: Option<Share>,
     /// Ends it early.
     pub stop: Stop,
-    /// What it is then.
+    /// What a stop makes of the run.
     pub stop_means: StopMeans,
     /// The words in which the run was asked for: `environment.json` has them.
     pub supplied: Vec<String>,
@@ -64,7 +64,7 @@ pub struct LiveOptions {
     allow_load: bool,
     /// Its probes had a key, which is not kept.
     has_key: bool,
-    /// Which of its addresses.
+    /// Which of the target's addresses.
     #[serde(default)]
     family: Family,
     /// What its names stood for.

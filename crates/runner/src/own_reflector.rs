@@ -18,7 +18,7 @@ const TRIES: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one question waits for its answer.
 const ANSWER: Duration = Duration::from_millis(100);
-/// The probe sets the pace; no other host can reach it.
+/// Packets a second, more than any host sends: the probe sets the pace, and no other host can reach this reflector.
 const NO_LIMIT: &str = "100000000";
 
 /// The environment variable that holds a key. A reflector for this host alone has none.

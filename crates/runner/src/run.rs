@@ -55,13 +55,13 @@ impl Keep for Nowhere {
     }
 }
 
-/// A run that has a world, a plan and, unless nothing is kept, a folder.
+/// A run that can be carried out: it has a world, a plan and, unless nothing is kept, a folder. No trial of it has begun yet.
 pub struct Started<K = RunWriter> {
     prepared: Prepared,
     keep: K,
 }
 
-/// What can be carried out.
+/// What [`Started`] is but for where it is recorded.
 struct Prepared {
     resolved: Resolved,
     world: OpenWorld,
@@ -164,7 +164,7 @@ impl Started {
         Ok(started)
     }
 
-    /// Goes on with a run, of which these trials were recorded by this process or by others for it.
+    /// A run of which these trials were recorded by this process or by others for it.
     ///
     /// # Errors
     /// Those of [`Started::resume`].
@@ -291,8 +291,8 @@ impl Recorded {
         &self.resolved
     }
 
-    /// A run that was interrupted in these trials, which count with what is recorded of them. No other trial is carried out
-    /// any more.
+    /// Ends a run that was interrupted: the trials in which it was become part of it with what is recorded of them, and no other trial
+    /// is carried out.
     ///
     /// # Errors
     /// What is recorded cannot be read, or the trials cannot be made part of the run.

@@ -21,7 +21,7 @@ pub fn open(folder: &Path) -> Result<Run, RunnerError> {
     })
 }
 
-/// The run of this name in `runs`, or in this folder. Every file of it is held against its manifest, once.
+/// The run of this name in `runs`, or in this folder. That opens it; what its tables hold is not read yet: see [`whole`].
 ///
 /// # Errors
 /// There is none, or it is not what was recorded.
@@ -32,7 +32,7 @@ pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
     Ok(run)
 }
 
-/// The measured part of a run, if it is there, is whole, too.
+/// Fails where the measured part of a run is there and not what was recorded.
 ///
 /// # Errors
 /// It is not what was recorded.
@@ -46,8 +46,8 @@ pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerErro
     }
 }
 
-/// Nothing, as far as the run was read. What could not be read may be any of its packets, and what is left of them has
-/// other figures.
+/// Fails where anything that was read of this run so far could not be read: that may be any of its packets, and what is left of
+/// them has other figures. Call it after the last read, as tables are held against the manifest while they are read.
 ///
 /// # Errors
 /// Something could not be read.

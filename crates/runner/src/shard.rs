@@ -103,7 +103,7 @@ impl GatheredRun {
         Ok(next.map(|planned| planned.trial.id).collect())
     }
 
-    /// Takes over what another run has recorded of its trials, and leaves it there, too.
+    /// Copies what another run has recorded of its trials.
     ///
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
@@ -114,10 +114,11 @@ impl GatheredRun {
         Ok(())
     }
 
-    /// The same of a run that is of no use afterwards: the trials are moved. Returns how many they are.
+    /// Takes over what another run has recorded of its trials, and leaves nothing there that is of use: its files are moved. Returns
+    /// how many trials they are.
     ///
     /// # Errors
-    /// The same.
+    /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
     pub fn take(&mut self, donor: Donor) -> Result<usize, RunnerError> {
         belongs_to(&self.resolved.toml, &donor)?;
         let trials = donor.trials().clone();
@@ -164,7 +165,7 @@ pub fn merge(
     for donor in &donors {
         belongs_to(first.experiment(), donor)?;
     }
-    once_each(&donors)?;
+    duplicates_agree(&donors)?;
     all_there(&resolved, &donors)?;
     let merged: Vec<_> = donors.iter().map(part).collect();
     let started = donors.iter().filter_map(Donor::started).min();
@@ -229,8 +230,8 @@ pub(crate) fn same_version(folder: &Path, environment: &Value) -> Result<(), Run
     )))
 }
 
-/// A trial that is in two shards, as where one was killed and run again, is the same in both.
-fn once_each(donors: &[Donor]) -> Result<(), AdoptError> {
+/// Fails where a trial that is in two shards, as where one was killed and run again, differs between them.
+fn duplicates_agree(donors: &[Donor]) -> Result<(), AdoptError> {
     let mut seen = BTreeMap::<u32, &Donor>::new();
     for donor in donors {
         for &trial in donor.trials() {

@@ -79,7 +79,8 @@ pub(crate) fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
     }
 }
 
-/// The same, and before anything is known of their results.
+/// Fails where the trials of an experiment cannot be carried out apart from each other, or where their results decide which trials
+/// there are: which trials a shard has is fixed before.
 pub(crate) fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerError> {
     divisible(resolved)?;
     match &resolved.stop {

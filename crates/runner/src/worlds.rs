@@ -28,7 +28,8 @@ pub(crate) struct OpenWorld {
 }
 
 impl OpenWorld {
-    /// Opens the world of this run. A live one resolves its target, or starts a reflector of its own.
+    /// Opens the world of this run. A live one resolves its target, or starts a reflector of its own; a testbed makes this process root
+    /// of a user namespace of its own where it is not root already.
     ///
     /// # Errors
     /// The target cannot be resolved, no reflector can be started, or this host lacks a privilege.
@@ -73,12 +74,12 @@ impl OpenWorld {
         }
     }
 
-    /// Where live probes go.
+    /// What the target of a live run is called.
     pub(crate) fn target_name(&self) -> Option<&str> {
         self.live.as_ref().map(|target| target.name.as_str())
     }
 
-    /// Its addresses.
+    /// The addresses to which live probes and load go.
     pub(crate) fn target(&self) -> Option<Target> {
         self.live.as_ref().and_then(LiveTarget::target)
     }
