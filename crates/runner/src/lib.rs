@@ -1,7 +1,7 @@
 //! Starts experiments, carries them out and records them, for any face: the command line, a notebook, a service.
 //!
 //! ```text
-//! resolve::resolve(&experiment, &choices, runs)?  the trials of an experiment, with what was chosen
+//! resolve::resolve(&experiment, &choices, &[])?  the trials of an experiment, with what was chosen
 //! Started::create(resolved, &options, &runs)?    opens the world and makes the run's folder
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
@@ -12,7 +12,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`mod@resolve`] | from a name to the trials of a run |
+//! | [`mod@resolve`] | from an experiment to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
 //! | [`resume`] | an interrupted run, taken up again |
 //! | [`expected`] | what an earlier run lets one expect of the next |

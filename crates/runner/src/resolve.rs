@@ -1,4 +1,12 @@
-//! From a name to the trials of a run: finds the experiment, lays what was chosen over it, and asks its world.
+//! From an experiment to the trials of a run: finds it, lays what was chosen over it, and asks its world.
+//!
+//! | function | trials of | of which |
+//! |---|---|---|
+//! | [`resolve()`] | an experiment that is to be run | the target's family and the measured part are looked up |
+//! | [`in_world`] | one whose target is resolved already, as that of `ping` | nothing is looked up |
+//! | [`of_resumed`] | a run that goes on | errors are the caller's |
+//! | [`of_run`] | a run that is read | errors are among the run's problems |
+//! | [`again`] | any text that a run recorded | the two before are made of it |
 
 use crate::error::RunnerError;
 use crate::options::LiveOptions;
@@ -57,12 +65,12 @@ pub fn drawn_seed() -> u64 {
 /// The trials of an experiment with these choices, in a world that there is.
 ///
 /// # Errors
-/// What is wrong with the experiment or the choices, or its measured part is not what was recorded. It is taken from the first
-/// of the folders `runs` that has it; without one it is not looked for yet.
+/// What is wrong with the experiment or the choices, or its measured part is not what was recorded. That is the run of its name in
+/// the first of these folders that has one; without folders it is not looked for yet.
 pub fn resolve(
     experiment: &Experiment,
     choices: &Choices,
-    runs: &[&Path],
+    folders: &[&Path],
 ) -> Result<Resolved, RunnerError> {
     let world = experiment.world_of(choices);
     if world != WorldName::Live && choices.target.is_some() {
@@ -76,8 +84,8 @@ pub fn resolve(
     })?;
     experiment.unknown_series(&resolved, &worlds::kept_series)?;
     match &resolved.measured {
-        Some(named) if !runs.is_empty() => {
-            with_measured(experiment, &choices, &resolved, (named, runs))
+        Some(named) if !folders.is_empty() => {
+            with_measured(experiment, &choices, &resolved, (named, folders))
         }
         _ => Ok(resolved),
     }
@@ -112,7 +120,7 @@ fn by_family(
     }
 }
 
-/// The same with the folder of its measured part, wherever it will be read from.
+/// The trials with the folder of their measured part, wherever they will be read from.
 ///
 /// # Errors
 /// Where there is no such run, or nothing in it to show beside this one.
@@ -120,10 +128,10 @@ fn with_measured(
     experiment: &Experiment,
     choices: &Choices,
     resolved: &Resolved,
-    (named, runs): (&str, &[&Path]),
+    (named, folders): (&str, &[&Path]),
 ) -> Result<Resolved, RunnerError> {
-    let has_it = |runs: &&&Path| resolve_run(named, runs).is_ok();
-    let place = runs.iter().find(has_it).or(runs.first());
+    let has_it = |folder: &&&Path| resolve_run(named, folder).is_ok();
+    let place = folders.iter().find(has_it).or(folders.first());
     let measured = run_folder::named(named, place.copied().unwrap_or(Path::new("")));
     let measured = measured.map_err(|error| {
         RunnerError::new(error.kind, format!("measured.run: {}", error.message))
