@@ -3,7 +3,7 @@
 use delaylab_stats::anatomy::{Part, in_common};
 
 /// Sums of anatomies, by the stages that all of them tell apart.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Anatomies {
     sums: Vec<Part>,
     weight: f64,

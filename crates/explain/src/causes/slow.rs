@@ -3,8 +3,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`super::spent`] | where the packets of a combination spend their time |
 //! | `slow/words.rs` | the answer as a sentence |
+//!
+//! Where packets of a combination spend their time is [`super::spent`]'s.
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+// Shares that were chosen by hand: from where on a reader calls it that.
+
 /// What takes less of the response than this does not make it slow, and is not named next to what takes most.
 pub(super) const WORTH: f64 = 0.25;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
@@ -46,7 +49,7 @@ const ALIKE: f64 = 0.5;
 /// Packets whose median is taken at most; of more, so many are picked evenly.
 const MOST: usize = 1 << 20;
 
-/// What conditions are held against.
+/// What conditions are to be held against. What each was held against in the end is [`Against`].
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Baseline<'a> {
     /// The best that is like them, else the minimum delay of the path.
@@ -75,17 +78,27 @@ pub enum Against {
 pub struct Slow {
     /// Of which something was answered.
     pub conditions: Vec<Condition>,
-    /// What they were held against.
-    held_against: Reference,
+    /// What they were to be held against.
+    baseline: BaselineKind,
 }
 
-/// Against what conditions are held at first.
+/// A [`Baseline`] without the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Reference {
+enum BaselineKind {
     #[default]
     Best,
     Idle,
     Run,
+}
+
+impl Baseline<'_> {
+    const fn kind(self) -> BaselineKind {
+        match self {
+            Baseline::Best => BaselineKind::Best,
+            Baseline::Idle => BaselineKind::Idle,
+            Baseline::Run(_) => BaselineKind::Run,
+        }
+    }
 }
 
 /// Something that had the CPU of the prober's host while packets waited for it.
@@ -128,14 +141,15 @@ pub struct Condition {
     pub usual_ns: f64,
     /// The mean response of all that were answered, ns.
     pub mean_ns: f64,
-    /// Where those spend their time. It adds up to `usual_ns`.
+    /// Where packets that were not late spend their time, in the stages that what it is compared with tells apart as well:
+    /// `hold_against` sets it. It adds up to `usual_ns`.
     pub spent: Vec<Spent>,
-    /// Beyond what it is held against: the largest first.
+    /// What of that is beyond what it is compared with: the largest first.
     pub longer: Vec<Spent>,
     /// What had the CPU of the prober's host while packets that were not late waited for it: the longest first, and last
     /// all others together. Empty where that is not known, and where that host takes little of the response.
     pub had_cpu: Vec<HadCpu>,
-    /// What they met in queues.
+    /// What packets that were not late met in queues.
     pub queues: BTreeMap<String, Queue>,
     /// Why ports were paused that held packets.
     pub paused: BTreeMap<String, WhyPaused>,
@@ -145,14 +159,13 @@ pub struct Condition {
     pub paced_at: Option<u64>,
     /// What it is compared with.
     pub against: Against,
-    /// How long that takes, ns; of the minimum delay `None` where it is not known.
+    /// How long packets take there that were not late, ns; of the minimum delay `None` where it is not known.
     pub against_ns: Option<f64>,
-    /// How long that takes with its late packets, ns; `None` of the minimum delay, which has none.
+    /// How long all packets take there, late ones too, ns; `None` of the minimum delay, which has none.
     against_mean_ns: Option<f64>,
     /// What lines, distance and the switches themselves take, ns; `None` where the path is not known.
     least_ns: Option<f64>,
-    /// Their offered load, state of the host and stages: what makes two of them alike.
-    likeness: Likeness,
+    raw: Raw,
 }
 
 /// What packets met in one queue.
@@ -172,23 +185,15 @@ pub struct Queue {
     pub is_estimate: bool,
 }
 
+/// What a combination's response is divided by again, each time that it is held against another one.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Likeness {
+struct Raw {
+    /// Its offered load.
     loads: Vec<Load>,
-    usual: Vec<Part>,
-    within: Within,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Within {
+    /// Mean times in stages, of packets that were not late.
+    stages: Vec<Part>,
     usual: Usual,
     known: KnownWay,
-}
-
-impl PartialEq for Within {
-    fn eq(&self, other: &Self) -> bool {
-        self.known == other.known
-    }
 }
 
 impl Condition {
@@ -284,7 +289,7 @@ impl Condition {
 
     /// What each switch on the way takes of every packet, ns, there and back: of those that take any.
     fn latencies(&self) -> Vec<f64> {
-        let lines = self.likeness.within.known.lines.iter().flatten();
+        let lines = self.raw.known.lines.iter().flatten();
         let latencies = lines.map(|line| line.latency_ns);
         latencies.filter(|&ns| ns > 0.0).collect()
     }
@@ -307,10 +312,9 @@ impl Condition {
 
     /// Where packets spend their time, in the stages that another one tells apart as well.
     fn spent_as(&self, other: &Condition) -> Vec<Spent> {
-        let common = in_common(&self.likeness.usual, &other.likeness.usual);
+        let common = in_common(&self.raw.stages, &other.raw.stages);
         let own: Vec<Part> = common.into_iter().map(|[own, _]| own).collect();
-        let within = &self.likeness.within;
-        within.usual.spent(&own, &within.known)
+        self.raw.usual.spent(&own, &self.raw.known)
     }
 
     fn hold_against(&mut self, other: &Condition, name: Against) {
@@ -328,8 +332,13 @@ impl Condition {
 
     /// What lines, distance and the switches themselves take is the least that a packet can do with.
     fn hold_against_least(&mut self) {
-        let Within { usual, known } = &self.likeness.within;
-        self.spent = usual.spent(&self.likeness.usual, known);
+        let Raw {
+            stages,
+            usual,
+            known,
+            ..
+        } = &self.raw;
+        self.spent = usual.spent(stages, known);
         self.against = Against::LeastDelay;
         self.against_ns = self.least_ns;
         self.against_mean_ns = None;
@@ -342,7 +351,7 @@ impl Condition {
     /// The run's own load that goes through the queue of this port, or of the prober's host: where its path is not known, what that
     /// sends.
     fn loads_through(&self, port: Option<&str>) -> Vec<&Load> {
-        let known = &self.likeness.within.known;
+        let known = &self.raw.known;
         let port = port.or(known.first_port.as_deref());
         let goes_through = |load: &&Load| match port {
             Some(port) => {
@@ -351,21 +360,21 @@ impl Condition {
             }
             None => load.direction == Direction::Up,
         };
-        self.likeness.loads.iter().filter(goes_through).collect()
+        self.raw.loads.iter().filter(goes_through).collect()
     }
 
     /// May anything else fill the queue of this port: loads or other probes?
     fn is_shared(&self, port: &str) -> bool {
-        let known = &self.likeness.within.known;
+        let known = &self.raw.known;
         let is_unknown = known.lines.iter().all(Vec::is_empty);
         is_unknown
             || !self.loads_through(Some(port)).is_empty()
             || known.ports_of_others.contains(port)
     }
 
+    /// The same probe, state of the host and offered load.
     fn is_like(&self, other: &Condition) -> bool {
-        (&self.probe, self.host, &self.likeness.loads)
-            == (&other.probe, other.host, &other.likeness.loads)
+        (&self.probe, self.host, &self.raw.loads) == (&other.probe, other.host, &other.raw.loads)
     }
 }
 
@@ -463,7 +472,7 @@ impl Slow {
             return false;
         };
         let is_shaped = |condition: &Condition| {
-            let ports = &condition.likeness.within.known.shaped_ports;
+            let ports = &condition.raw.known.shaped_ports;
             ports.contains(&**port)
         };
         self.late_by(what).any(is_shaped)
@@ -554,11 +563,7 @@ pub(super) fn find(
     });
     Slow {
         conditions,
-        held_against: match baseline {
-            Baseline::Best => Reference::Best,
-            Baseline::Idle => Reference::Idle,
-            Baseline::Run(_) => Reference::Run,
-        },
+        baseline: baseline.kind(),
     }
 }
 
@@ -676,10 +681,11 @@ fn condition(
         against_ns: None,
         against_mean_ns: None,
         least_ns: is_known.then(|| least.map(|spent| spent.ns).sum()),
-        likeness: Likeness {
+        raw: Raw {
             loads,
-            usual: parts,
-            within: Within { usual, known },
+            stages: parts,
+            usual,
+            known,
         },
     })
 }
@@ -718,72 +724,81 @@ fn median(streams: &[&GatheredStream<'_>]) -> Option<f64> {
     Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
 }
 
+/// What a condition may be held against.
+#[derive(Clone, Copy)]
+enum Candidate<'a> {
+    Condition(&'a Condition),
+    LeastDelay,
+}
+
+fn best<'a>(of: impl Iterator<Item = &'a Condition>) -> Option<&'a Condition> {
+    of.min_by(|a, b| a.usual_ns.total_cmp(&b.usual_ns))
+}
+
 /// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
 /// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path. Those whose path
 /// has another minimum delay come after that: what the experiment made of a path is not what is slow, unless nothing else is.
 fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
     let all = conditions.to_vec();
     for condition in conditions {
-        let best = |of: &mut dyn Iterator<Item = &Condition>| {
-            of.min_by(|a, b| a.usual_ns.total_cmp(&b.usual_ns)).cloned()
-        };
         match baseline {
-            Baseline::Idle => {}
-            Baseline::Run(other) => {
-                let theirs = &other.conditions;
-                let same = |other: &&Condition| {
-                    let levels = |of: &Condition| levels_in_words(&of.factors, None);
-                    other.probe == condition.probe && levels(other) == levels(condition)
-                };
-                let found = best(&mut theirs.iter().filter(same))
-                    .or_else(|| best(&mut theirs.iter().filter(|it| it.probe == condition.probe)))
-                    .or_else(|| best(&mut theirs.iter()));
-                if let Some(found) = found {
-                    condition.hold_against(&found, Against::Run(found.label.clone()));
-                    continue;
+            Baseline::Idle => condition.hold_against_least(),
+            Baseline::Run(other) => match counterpart(condition, &other.conditions) {
+                Some(found) => {
+                    condition.hold_against(found, Against::Run(found.label.clone()));
                 }
-            }
-            Baseline::Best => {
-                let own_path = |it: &&Condition| it.has_path_of(condition);
-                let like = |it: &&Condition| it.is_like(condition);
-                let any = |it: &&Condition| it.probe == condition.probe;
-                let references = [
-                    best(&mut all.iter().filter(like).filter(own_path)),
-                    best(&mut all.iter().filter(any).filter(own_path)),
-                    // The minimum delay of its path.
-                    None,
-                    best(&mut all.iter().filter(like)),
-                    best(&mut all.iter().filter(any)),
-                ];
-                for (at, found) in references.iter().enumerate() {
-                    let rest = &references[at + 1..];
-                    if found.as_ref().is_some_and(|it| hides(it, condition, rest)) {
-                        continue;
-                    }
-                    match found {
-                        Some(found) => {
-                            condition.hold_against(found, Against::Condition(found.label.clone()))
-                        }
-                        None => condition.hold_against_least(),
-                    }
-                    if condition.is_slow() {
-                        break;
-                    }
-                }
-                if condition.is_slow() {
-                    continue;
-                }
-            }
+                None => condition.hold_against_least(),
+            },
+            Baseline::Best => hold_against_best(condition, &all),
         }
-        condition.hold_against_least();
     }
 }
 
-/// Is a reference further beyond the next one than this is beyond the reference? Beside what is that slow nothing is.
-fn hides(reference: &Condition, condition: &Condition, rest: &[Option<Condition>]) -> bool {
-    let next = rest.first().and_then(Option::as_ref);
-    next.is_some_and(|next| {
-        let is_slow = reference.usual_ns >= SLOW * next.usual_ns;
-        is_slow && reference.usual_ns - next.usual_ns > condition.usual_ns - reference.usual_ns
-    })
+/// The condition of another run that this one is held against: the best of its levels and probe, else of its probe, else of all.
+fn counterpart<'a>(condition: &Condition, theirs: &'a [Condition]) -> Option<&'a Condition> {
+    let levels = |of: &Condition| levels_in_words(&of.factors, None);
+    let same_probe = |other: &&Condition| other.probe == condition.probe;
+    let same = |other: &&Condition| same_probe(other) && levels(other) == levels(condition);
+    best(theirs.iter().filter(same))
+        .or_else(|| best(theirs.iter().filter(same_probe)))
+        .or_else(|| best(theirs.iter()))
+}
+
+/// Holds it against the first candidate against which it is slow, else against the minimum delay.
+fn hold_against_best(condition: &mut Condition, all: &[Condition]) {
+    let own_path = |it: &&Condition| it.has_path_of(condition);
+    let like = |it: &&Condition| it.is_like(condition);
+    let any = |it: &&Condition| it.probe == condition.probe;
+    let candidates = [
+        best(all.iter().filter(like).filter(own_path)).map(Candidate::Condition),
+        best(all.iter().filter(any).filter(own_path)).map(Candidate::Condition),
+        Some(Candidate::LeastDelay),
+        best(all.iter().filter(like)).map(Candidate::Condition),
+        best(all.iter().filter(any)).map(Candidate::Condition),
+    ];
+    let candidates: Vec<Candidate<'_>> = candidates.into_iter().flatten().collect();
+    for (at, candidate) in candidates.iter().enumerate() {
+        match candidate {
+            Candidate::Condition(other) if hides(other, condition, candidates.get(at + 1)) => {
+                continue;
+            }
+            Candidate::Condition(other) => {
+                condition.hold_against(other, Against::Condition(other.label.clone()));
+            }
+            Candidate::LeastDelay => condition.hold_against_least(),
+        }
+        if condition.is_slow() {
+            return;
+        }
+    }
+    condition.hold_against_least();
+}
+
+/// Is a reference further beyond the next one than this is beyond the reference? Against what is that slow nothing is.
+fn hides(reference: &Condition, condition: &Condition, next: Option<&Candidate<'_>>) -> bool {
+    let Some(Candidate::Condition(next)) = next else {
+        return false;
+    };
+    let is_slow = reference.usual_ns >= SLOW * next.usual_ns;
+    is_slow && reference.usual_ns - next.usual_ns > condition.usual_ns - reference.usual_ns
 }

@@ -101,7 +101,7 @@ impl Waited {
 }
 
 /// What is known of packets that were not late: sums over them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Usual {
     pub(super) anatomy: Anatomies,
     waited: BTreeMap<(Direction, Arc<str>), Waited>,

@@ -21,10 +21,10 @@ fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Cond
     }
 }
 
-fn answer(held_against: Reference, conditions: Vec<Condition>) -> String {
+fn answer(baseline: BaselineKind, conditions: Vec<Condition>) -> String {
     let slow = Slow {
         conditions,
-        held_against,
+        baseline,
     };
     slow.answer()
 }
@@ -39,34 +39,34 @@ fn what_was_not_compared_is_not_called_the_best() {
             .to_vec()
     };
     let goes = "100 % of the response of size 2B is time in the network, in both directions: 50.0 ms of 50.0 ms on average.";
-    for (held_against, probes, against, expected) in [
+    for (baseline, probes, against, expected) in [
         (
-            Reference::Idle,
+            BaselineKind::Idle,
             ["a", "a"],
             None,
             "The minimum delay of the path is not known: there is nothing to compare with. ",
         ),
         (
-            Reference::Idle,
+            BaselineKind::Idle,
             ["a", "a"],
             Some(44e6),
             "No condition is slow against the minimum delay of its path. ",
         ),
         (
-            Reference::Best,
+            BaselineKind::Best,
             ["a", "a"],
             None,
             "No condition is slow against the best one (45.0 ms to 50.0 ms). ",
         ),
         // Each is the only one of its probe.
-        (Reference::Best, ["a", "b"], None, ""),
+        (BaselineKind::Best, ["a", "b"], None, ""),
     ] {
-        let said = answer(held_against, two(probes, against));
+        let said = answer(baseline, two(probes, against));
         assert_eq!(said, format!("{expected}{goes}"));
     }
     let mut three = two(["a", "b"], None);
     three.push(condition("b", "size 1B", 49.0, None));
-    let said = answer(Reference::Best, three);
+    let said = answer(BaselineKind::Best, three);
     assert_eq!(
         said,
         format!("No condition is slow against the best of its probe. {goes}")
@@ -79,10 +79,10 @@ fn a_mean_without_late_packets_is_not_called_that_of_all() {
     let mut one = condition("a", "size 1B", 1.28, None);
     one.mean_ns = 1.285 * MS;
     let network = "100 % of the response is time in the network, in both directions: 1.28 ms of 1.28 ms on average";
-    let said = answer(Reference::Best, vec![one.clone()]);
+    let said = answer(BaselineKind::Best, vec![one.clone()]);
     assert_eq!(said, format!("{network}."));
     one.mean_ns = 2.78 * MS;
-    let said = answer(Reference::Best, vec![one.clone()]);
+    let said = answer(BaselineKind::Best, vec![one.clone()]);
     assert_eq!(
         said,
         format!("{network} of packets that were not late (2.78 ms of all).")
@@ -166,7 +166,7 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
             spent: spent.to_vec(),
             ..Condition::default()
         };
-        answer(Reference::Best, vec![condition])
+        answer(BaselineKind::Best, vec![condition])
     };
     assert_eq!(
         of(4.4, 4.3),

@@ -1,6 +1,6 @@
 //! What is slow, as a sentence.
 
-use super::{Against, Condition, HadCpu, Reference, Slow, WORTH};
+use super::{Against, BaselineKind, Condition, HadCpu, Slow, WORTH};
 use crate::causes::combination::LEAST_NS;
 use crate::causes::paused::WhyPaused;
 use crate::causes::roles::Role;
@@ -60,15 +60,17 @@ fn nothing_slow(slow: &Slow, first: &Condition) -> String {
     let conditions = slow.conditions.len();
     let probes = slow.conditions.iter().map(|one| one.probe.as_str());
     let probes = probes.collect::<BTreeSet<_>>().len();
-    let against = match slow.held_against {
-        Reference::Run if matches!(first.against, Against::Run(_)) => "the baseline".to_owned(),
-        Reference::Idle if first.against_ns.is_none() => {
+    let against = match slow.baseline {
+        BaselineKind::Run if matches!(first.against, Against::Run(_)) => "the baseline".to_owned(),
+        BaselineKind::Idle if first.against_ns.is_none() => {
             return "The minimum delay of the path is not known: there is nothing to compare with. "
                 .to_owned();
         }
-        Reference::Idle if conditions > 1 => "the minimum delay of its path".to_owned(),
-        Reference::Best if conditions > probes && probes > 1 => "the best of its probe".to_owned(),
-        Reference::Best if conditions > probes => format!("the best one{}", best(slow)),
+        BaselineKind::Idle if conditions > 1 => "the minimum delay of its path".to_owned(),
+        BaselineKind::Best if conditions > probes && probes > 1 => {
+            "the best of its probe".to_owned()
+        }
+        BaselineKind::Best if conditions > probes => format!("the best one{}", best(slow)),
         _ => return String::new(),
     };
     format!("No condition is slow against {against}. ")
