@@ -50,7 +50,7 @@ pub struct Change {
     pub scope: Scope,
     /// Median before, ns; of trials, as a multiple of what is usual for their levels.
     pub before: f64,
-    /// And after it.
+    /// Median after the change, as `before`.
     pub after: f64,
     /// The 95 % interval of the relative difference; `None` where a level has too few packets for one, or they resemble each
     /// other too much. That it changed is known from all that is beside it.

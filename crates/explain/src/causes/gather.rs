@@ -45,7 +45,7 @@ pub(super) struct Gathered<'a> {
     pub(super) sent: u64,
     pub(super) answered: u64,
     pub(super) trials: usize,
-    /// So many times packets were late one after the other.
+    /// How many separate times packets were late: those that were under way together are one event.
     pub(super) events: u64,
     /// Anatomy of packets that were not late, and what late ones took longer.
     pub(super) stages: Stages,
@@ -55,11 +55,11 @@ pub(super) struct Gathered<'a> {
     pub(super) answers: Answers,
     /// The two ways apart.
     pub(super) ways: Ways,
-    /// What said who had the CPU.
+    /// What recorded who had the CPU, for people.
     pub(super) sources: Vec<String>,
     /// CPU time of processes over all trials, the largest first: those of one name together.
     pub(super) ran: Vec<CpuUse>,
-    /// Its hosts are simulated: what would be done to real ones is no advice.
+    /// The run's hosts are simulated: what would be done to real ones is no advice.
     pub(super) simulated: bool,
     /// Another tool measured, on a host of which nothing is known.
     pub(super) imported: bool,
@@ -67,11 +67,11 @@ pub(super) struct Gathered<'a> {
     pub(super) too_late: u64,
     /// Trials in which a server is asked for something.
     pub(super) with_requests: BTreeSet<u32>,
-    /// Handshakes that were made beside requests, and how many of them were answered.
+    /// Handshakes that were made during requests, and how many of them were answered.
     pub(super) handshakes: (u64, u64),
 }
 
-/// Does it ask a server for something, which a handshake beside it does not?
+/// Does it ask a server for something, which a handshake during its requests does not?
 fn is_request(method: Method) -> bool {
     method.asks_server() && method != Method::TcpConnect
 }
@@ -97,22 +97,22 @@ pub(super) struct GatheredStream<'a> {
     pub(super) not_ended: Vec<usize>,
     /// Which of them had a reply that was corrupt, in order: it is no answer, and they are not lost.
     pub(super) corrupt: Vec<usize>,
-    /// When those were sent that were; empty where nothing was seen that they could wake.
+    /// When each packet was sent, of those that were; empty where no process was watched that they could wake.
     pub(super) sent: Vec<Sent>,
-    /// Where those spent their time that were not late.
+    /// Where packets that were not late spent their time.
     pub(super) usual: Usual,
     /// Why ports were paused as they held packets of it.
     pub(super) paused: BTreeMap<Arc<str>, WhyPaused>,
-    /// What those lost that were late, by cause: packets and ns.
+    /// By cause: packets that were late, and what they took longer than usual, ns.
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
-    /// Requests of which nothing is known but that no reply came.
+    /// Requests that no reply came to.
     pub(super) lost: Acknowledged,
     /// Did a connection carry any of its packets?
     pub(super) has_connections: bool,
 }
 
 impl Gathered<'_> {
-    /// Counts a packet of a stream that is not the same simulation as another one.
+    /// Counts a packet. Of streams that are the same simulation only the first is counted.
     fn count(&mut self, record: &Record) {
         let is_answered = response(record).is_some();
         self.irregular.push(record);
@@ -128,13 +128,13 @@ impl Gathered<'_> {
         }
     }
 
-    /// The streams without handshakes that were made beside requests to a server.
+    /// The streams but for handshakes that were made during requests to a server: those are evidence of what the network takes.
     pub(super) fn asked_for(&self) -> Vec<&GatheredStream<'_>> {
         let streams = self.streams.iter();
         streams.filter(|stream| self.is_asked_for(stream)).collect()
     }
 
-    /// What another tool says of streams of whose packets there is no record.
+    /// What another tool's summaries count in streams of whose packets there is no record.
     pub(super) fn said(&self) -> Counts {
         let mut said = Counts::default();
         let streams = self.streams.iter().filter(|_| self.imported);
@@ -145,7 +145,7 @@ impl Gathered<'_> {
         said
     }
 
-    /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and were not asked for.
+    /// Is it no handshake during requests of its trial?
     pub(super) fn is_asked_for(&self, stream: &GatheredStream<'_>) -> bool {
         stream.row.method != Method::TcpConnect || !self.with_requests.contains(&stream.row.trial)
     }
@@ -193,7 +193,7 @@ impl GatheredStream<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub(super) packets: u64,
-    /// So many times packets were late by it one after the other.
+    /// How many separate times packets were late by it.
     pub(super) events: u64,
     pub(super) lost_ns: f64,
     pub(super) worst: Worst,
@@ -202,11 +202,11 @@ pub(super) struct Tally {
     pub(super) due: BTreeMap<usize, Vec<Nanos>>,
     /// How long it had the CPU at a stretch, or was stopped, when it delayed a packet.
     pub(super) lengths: Vec<f64>,
-    /// And until it had done what it was woken for.
+    /// CPU time from its waking to its waiting again, of the activation in which it delayed a packet, ns.
     pub(super) activations: Vec<f64>,
-    /// On which CPUs.
+    /// On which CPUs it delayed packets.
     pub(super) cpus: BTreeSet<u16>,
-    /// As which processes.
+    /// The processes by which it delayed packets.
     pub(super) pids: BTreeSet<u32>,
     /// Packets for which the thread that they waited for was stopped.
     pub(super) stopped: u64,
@@ -218,7 +218,8 @@ pub(super) struct Tally {
     pub(super) overtaken: u64,
     /// Packets whose cause is known from what else crossed the network meanwhile.
     pub(super) attributed: u64,
-    /// How much of that was late as well, and how much crossed.
+    /// Handshakes and requests that crossed at the same time as packets of [`Self::attributed`]: how many of them were late as well,
+    /// and how many there were.
     pub(super) beside: (u64, u64),
     /// The longest time for which packets were held and let go together.
     pub(super) held: Option<HeldTogether>,
@@ -454,7 +455,7 @@ struct Gathering<'a> {
     open: Option<Open>,
     /// Trials that were read and have late packets.
     read: Vec<Read>,
-    /// When late packets of the trial that is explained were under way, by cause: since when and how long.
+    /// By cause, since when and for how long late packets of the trial that is explained were under way.
     under_way: BTreeMap<LateCause, Vec<(Nanos, Nanos)>>,
     gathered: Gathered<'a>,
 }
@@ -462,7 +463,7 @@ struct Gathering<'a> {
 /// The trial that is read.
 #[derive(Debug)]
 struct Open {
-    /// Packets that were answered and not late, by stream, where queues are seen into.
+    /// Numbers of packets that were answered and not late, by stream, where queues are seen into.
     usual: BTreeMap<usize, Vec<u64>>,
     ways: BTreeMap<usize, ways::StreamDelays>,
     /// Requests and handshakes of the trial.
@@ -477,7 +478,7 @@ struct Read {
     excursions: BTreeMap<usize, Excursions>,
     /// What held late packets in queues longest, there and back, by stream and sequence number.
     held: BTreeMap<(usize, u64), Vec<Held>>,
-    /// Late packets that the clock was set under, by stream.
+    /// Late packets during which the clock was set, by stream.
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
     sent_again: BTreeSet<(usize, u64)>,
@@ -507,8 +508,8 @@ impl Read {
         }
     }
 
-    /// The cause of a late packet of this stream, where it is one of a connection that had to be made, or where its own stamps do not
-    /// tell it and what else crossed the network meanwhile does.
+    /// A better cause of a late packet of this stream than `what`, where a connection had to be made for it, or where its own stamps do
+    /// not tell network from server and what else crossed meanwhile does; else `what`.
     fn beside(
         &self,
         at: usize,
@@ -643,7 +644,7 @@ impl<'a> Gathering<'a> {
         let join = Join::new(&noise);
         for (&at, excursions) in &trial.excursions {
             let row = self.gathered.streams[at].row;
-            // Of delays: what the clock was set by is none, and would be the largest of them.
+            // Without packets during which the clock was set: that is no delay, and would be the largest one.
             let (mut excess, mut delays, mut lost_ns) = (Anatomies::default(), 0, 0.0);
             let late: Vec<Excursion> = excursions.beside(self.usual(at, excursions)).collect();
             let facts = self.blamed_by(row);
@@ -746,7 +747,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// How the records of this stream are read for whose fault a packet is. One clock serves all simulated hosts; what
+    /// How records of this stream are read where a cause is looked for. One clock serves all simulated hosts; what
     /// ran on the prober's says nothing of a reflector on another one.
     fn blamed_by(&self, row: &TrialRow) -> RecordFacts {
         let facts = row.facts.records;
@@ -868,7 +869,8 @@ impl SentAgain {
 }
 
 impl Tally {
-    /// Takes the late packets of a trial, the first of which was due then.
+    /// Finds the longest time for which these late packets of a trial were held and let go together; the trial's first packet was due
+    /// at `first`.
     fn hold(&mut self, trial: u32, first: Nanos, packets: &[(Nanos, Nanos)]) {
         let Some(hold) = holds::longest(packets.to_vec()) else {
             return;

@@ -40,7 +40,7 @@ pub(super) struct MetEstimate {
     pub(super) most_backlog: f64,
 }
 
-/// A stretch of a queue's backlog.
+/// What a queue held over a while.
 struct Held {
     from: Nanos,
     mean: f64,
@@ -127,7 +127,7 @@ impl KernelQueue {
     }
 }
 
-/// Those there, and those back.
+/// Queues of the kernel on the way there, then those on the way back.
 fn of_probe(trial: &Trial, probe: u16) -> Vec<KernelQueue> {
     let Ok(built) = build(trial) else {
         return Vec::new();

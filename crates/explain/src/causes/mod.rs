@@ -7,28 +7,33 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
-//! | `anatomies.rs` | sums of anatomies of packets |
-//! | `combination.rs` | combinations of levels: labels, and the rows and figures of each |
-//! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
-//! | `kernel_queues.rs` | about how long packets waited in queues of the kernel |
-//! | `met.rs` | what packets met in the queues of their path, and which waited too long there |
-//! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
-//! | [`occupied`] | what had the CPU while packets that were not late waited for it |
+//! | `gather` | the records of a run, trial by trial, as tallies of causes |
+//! | `anatomies` | sums of anatomies of packets |
+//! | `combination` | combinations of levels: labels, and the rows and figures of each |
+//! | `totals` | counts that rows of trials have together |
+//! | `kernel_queues` | about how long packets waited in queues of the kernel |
+//! | `met` | what packets met in the queues of their path, and which waited too long there |
+//! | [`line`] | what links and distance take, where the path is known |
 //! | [`paused`] | ports of the path that were paused, and by what |
-//! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
-//! | [`slow`] | what every packet of a condition pays, against a better one |
-//! | [`spent`] | where packets spend their time: stages, queues, links, distance |
-//! | `line.rs` | what links and distance take, where the path is known |
 //! | [`roles`] | which processes are the run's own |
-//! | `routers.rs` | routers on the way to a target, which tools such as mtr ask, too |
-//! | [`effects`] | what each factor that was varied does to the response |
+//! | `routers` | routers on the way to a target, which tools such as mtr ask, too |
+//! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
+//! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | `stretch` | where the losses of a stream lie close together |
+//! | [`slow`] | what every packet of a combination of levels pays, against a better one |
+//! | [`spent`] | where packets spend their time: stages, queues, links, distance |
+//! | `occupied` | what had the CPU while packets that were not late waited for it |
+//! | [`stages`] | how packets spend their time, and late ones more, by combination where these differ |
+//! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
+//! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
-//! | [`stages`] | how packets spend their time, and late ones more, by condition where these differ |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
 //! | [`unknown`] | what the run does not show, and what would |
-//! | `words.rs` | headlines, the answer, evidence and remedies as sentences |
+//! | `words` | headlines, the answer, evidence and remedies as sentences |
+//!
+//! Two words have one meaning here. *Late* is a packet that took far longer than the others of its stream, an excursion; one that was
+//! answered after its time-out, as [`Outcome::Late`](delaylab_model::record::Outcome::Late) has it, is *too late*. What late packets took
+//! longer than usual is their *excess*; lost packets have none.
 
 mod anatomies;
 pub mod blackouts;
@@ -101,25 +106,25 @@ pub struct Explanation {
     pub sent: u64,
     /// Packets that were answered.
     pub answered: u64,
-    /// How many of those another tool says, and there is no record of any.
+    /// How many of those are known only from another tool's summary, without records.
     pub said: u64,
-    /// How many of those were answered after their time-out.
+    /// How many of the answered packets were answered after their time-out.
     pub too_late: u64,
-    /// How many of those that were sent are handshakes which were made beside requests, and how many of these were answered.
+    /// How many of the packets that were sent are handshakes during requests to a server, and how many of these were answered.
     pub handshakes: (u64, u64),
     /// Trials.
     pub trials: usize,
-    /// Trials that are the same simulation as others, which are not counted.
+    /// Further trials that are the same simulation as one of those: they are not counted.
     pub repeated: usize,
     /// Packets that took far longer than the others of their stream.
     pub late: u64,
-    /// So many times that was: packets that were under way together are one event.
+    /// How many separate times packets were late: those that were under way together are one event.
     pub events: u64,
-    /// What they took longer than usual, altogether, ns.
+    /// What late packets took longer than usual, altogether, ns.
     pub lost_ns: f64,
     /// How packets of all conditions spent their time, and late ones more.
     pub all_stages: StageMeans,
-    /// The same of each condition with late packets, the worst first, where conditions differ; else of all as one.
+    /// How packets of each condition with late ones spent their time, the worst first, where conditions differ; else of all as one.
     pub stages: Vec<StageMeans>,
     /// The way there and the way back of each probe: of each condition, the worst first, where conditions differ.
     pub ways: Vec<OneWay>,
@@ -142,9 +147,9 @@ pub struct Cause {
     pub what: LateCause,
     /// Packets that were late by it.
     pub packets: u64,
-    /// So many times they were: those that were under way together are one event.
+    /// How many separate times packets were late by it: those that were under way together are one event.
     pub events: u64,
-    /// What they took longer than usual, altogether, ns.
+    /// What its packets took longer than usual, altogether, ns.
     pub lost_ns: f64,
     /// The worst of them.
     pub worst: Worst,
@@ -184,7 +189,7 @@ pub struct Worst {
 }
 
 impl Explanation {
-    /// Causes that nobody asked for: the findings, most excess delay first.
+    /// Causes that are no load of the run's own: the findings, most excess delay first.
     pub fn found(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.causes.iter();
         causes.filter(|cause| !cause.role.is_asked_for())
@@ -221,7 +226,7 @@ impl Explanation {
         of_place.map(|cause| self.share_of_lost(cause)).sum()
     }
 
-    /// Does the reflector run on the host that measured, wherever it was late?
+    /// Did the reflector run on the host that measured in every cause in which it was late?
     pub(crate) fn answers_here(&self) -> bool {
         let causes = self.causes.iter();
         let mut late = causes.filter(|cause| cause.what.place() == Place::Reflector);
@@ -333,16 +338,16 @@ impl Alike {
     }
 }
 
-/// What is known of a cause beside its packets.
+/// What is known of a cause but for its packets.
 #[derive(Debug)]
 struct CauseContext<'a> {
     process: Option<&'a Process>,
     role: Role,
-    /// The run's own load, where packets were late by it beside that alone.
+    /// The run's own load that goes through the queue in which packets were late, in every combination in which they were; else empty.
     load: String,
-    /// Packets were late in a queue that something else may fill.
+    /// Packets were late in a queue that something other than their own probe may fill.
     has_others: bool,
-    /// They left it when a shaper let them.
+    /// Packets were late in a queue that a shaper empties.
     is_shaped: bool,
     alike: &'a Alike,
     driven: Option<&'a Driven>,
@@ -380,7 +385,8 @@ pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
 }
 
 /// What is slow in this run against a baseline, and why packets of it were late. `resolved` is its experiment, where
-/// that is known. The same run gives the same explanation.
+/// that is known. The same run gives the same explanation. What could not be read of the run is missing from it: ask
+/// [`Run::damage`] afterwards.
 pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let roles = Roles::new(run.trials(), resolved);

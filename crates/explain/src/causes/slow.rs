@@ -209,7 +209,7 @@ impl Condition {
         self.usual_ns - self.against_ns.unwrap_or(0.0)
     }
 
-    /// Is it slow beside another one only because its path is another one? That is what the experiment asks for.
+    /// Is it slow against another one only because its path is another one? That is what the experiment asks for.
     fn is_slow_by_its_path(&self) -> bool {
         self.is_slow()
             && self.against != Against::LeastDelay
@@ -224,8 +224,7 @@ impl Condition {
         }
     }
 
-    /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of what it takes at
-    /// all.
+    /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of all that it takes.
     pub fn main(&self) -> Option<Spent> {
         self.largest(self.parts())
     }
@@ -440,7 +439,7 @@ impl Slow {
         words::answer(self)
     }
 
-    /// The run's own load, where packets were late in a queue that such load goes through, and beside it alone; else empty.
+    /// The run's own load that goes through the queue in which packets were late, in every combination in which they were; else empty.
     pub fn load_beside(&self, what: &LateCause) -> String {
         let LateCause::Queue { port } = what else {
             return String::new();
@@ -456,7 +455,7 @@ impl Slow {
         names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
-    /// Where packets were late in a queue: may anything else have filled it? Of packets that are in no condition, as handshakes beside
+    /// Where packets were late in a queue: may anything else have filled it? Of packets that are in no condition, as handshakes during
     /// requests are, that is not known.
     pub(super) fn has_others_beside(&self, what: &LateCause) -> bool {
         let LateCause::Queue { port } = what else {
@@ -485,8 +484,8 @@ impl Slow {
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
-    /// Handshakes beside requests are in no condition, and what is the same simulation may be in several: that all is `lost_ns`, or
-    /// more where conditions have more together.
+    /// Handshakes during requests are in no condition, and what is the same simulation may be in several: what causes cost in all is
+    /// `lost_ns`, or more where conditions have more together.
     pub(super) fn worst_in(
         &self,
         causes: &[&LateCause],
@@ -567,7 +566,7 @@ pub(super) fn find(
     }
 }
 
-/// How long the handshakes took on average that were made beside requests, ns; `None` of other streams.
+/// How long the handshakes of these streams took on average, ns; `None` of other streams.
 fn handshake(streams: &[&GatheredStream<'_>]) -> Option<f64> {
     let mut usual = Usual::default();
     let made = streams

@@ -105,7 +105,7 @@ impl Waited {
 pub(super) struct Usual {
     pub(super) anatomy: Anatomies,
     waited: BTreeMap<(Direction, Arc<str>), Waited>,
-    /// In queues of the kernel: an estimate, from what these held.
+    /// What packets met in queues of the kernel: an estimate, from what these held.
     waited_estimate: BTreeMap<(Direction, Arc<str>), Waited>,
     /// Packets that were seen in each queue of a way, by its place.
     passed: BTreeMap<(Direction, u16), u64>,
@@ -129,7 +129,7 @@ impl Usual {
         self.sent_again.0 as f64 / self.sent_again.1.max(1) as f64
     }
 
-    /// A packet met this, and waited for so long of that because the port was paused.
+    /// A packet passed this queue; `paused_ns` of its wait there were because the port was paused.
     pub(super) fn met(&mut self, hop: &Hop, paused_ns: f64) {
         let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
         let ns = waited - paused_ns;

@@ -16,11 +16,11 @@ pub struct LossyStretch {
     pub to: Nanos,
 }
 
-/// Of a stretch of fewer losses nothing is said.
+/// Of a stretch of fewer losses nothing is said. Chosen by hand.
 const LEAST_LOST: usize = 10;
-/// So much of the losses are in it,
+/// Which share of the losses must lie in a stretch. Chosen by hand.
 const MOST: f64 = 0.9;
-/// and at most so much of the packets.
+/// Which share of the packets a stretch has at most: in a longer one losses lie hardly closer than elsewhere. Chosen by hand.
 const SHORT: f64 = 0.5;
 
 /// The shortest stretch that has nine tenths of the losses, where those would seldom lie so close by chance: a scan statistic. Of each
