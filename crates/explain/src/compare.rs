@@ -7,15 +7,16 @@
 //! | `values` | what is compared, and its values in a pair |
 //! | `figures` | shifts, tests and loss of a pair |
 //! | [`carried`] | the stages that the shift of a quantile is made of |
-//! | [`whole`] | several pairs as one: loss first, then where delay changes most |
-//! | [`looks`] | which differences are clear, allowing for how many figures are looked at |
-//! | `verdict` | what came out of a pair |
-//! | `decide` | and that in a sentence, the size of the effect first |
-//! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
-//! | [`limits`] | what must not be: `p99(response) > +10%` |
 //! | `outage` | trials from some packet of which on nothing was answered any more |
 //! | `unanswered` | packets that could not be sent or came back with other bytes |
+//! | [`looks`] | which differences are clear, allowing for how many figures are looked at |
+//! | `unsure_loss` | a change of loss that may be chance |
+//! | `verdict` | what came out of a pair |
+//! | `decide` | that in a sentence, the size of the effect first |
+//! | [`whole`] | several pairs as one: loss first, then where delay changes most |
+//! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
 //! | [`both`] | two runs as one in which the run is a factor |
+//! | [`limits`] | what must not be: `p99(response) > +10%`; in files of its own the answer, the intervals of tables and silence |
 //! | `words` | figures in sentences |
 //!
 //! Intervals and tests are those of [`delaylab_stats::two_samples`], made for correlated packets and for
@@ -71,8 +72,7 @@ pub struct Comparison {
     pub alone: [Vec<String>; 2],
     /// Factors that A alone has, and B alone: their levels are pooled.
     pub pooled: [Vec<String>; 2],
-    /// For so many figures the verdicts allow ([`looks::looks`]); the more there are, the further from zero a shift
-    /// must be.
+    /// For how many independent tests the verdicts allow ([`looks::looks`]); the more there are, the further from zero a shift must be.
     pub looks: usize,
 }
 
@@ -83,7 +83,7 @@ impl Comparison {
     }
 }
 
-/// How many of them, from the first on, were asked for; all, where none was.
+/// How many pairs, from the first on, were asked for; all, where none was. `pairs` are sorted: handshakes during requests are last.
 fn count_asked_for(pairs: &[PairFigures]) -> usize {
     match pairs.partition_point(|pair| !pair.is_beside) {
         0 => pairs.len(),
@@ -91,7 +91,7 @@ fn count_asked_for(pairs: &[PairFigures]) -> usize {
     }
 }
 
-/// Compares two runs.
+/// Compares two runs. What could not be read of them is missing: ask [`Run::damage`](delaylab_store::run::Run::damage) afterwards.
 ///
 /// # Errors
 /// No probe under no combination of levels is in both.
@@ -114,6 +114,8 @@ pub fn compare(
         true => &brief,
         false => asked,
     };
+    // What follows fills in what depends on other pairs, in this order: which are silent, for how many tests silence and shifts allow, and
+    // verdicts, of which the whole is made.
     let each = pairs.iter();
     let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
     let mut pairs: Vec<_> = each.collect();

@@ -1,4 +1,4 @@
-//! Does delay rise with size in a line or in steps (seed 000), in any run that has packets of several sizes?
+//! Does delay rise with size in a line or in steps (`docs/packet-size-latency.md`), in any run that has packets of several sizes?
 //!
 //! Packets are gathered by what they share but for their size: each combination of levels of the other
 //! factors and each probe is a [`Sweep`], whatever world measured it; what was imported has no factors,
@@ -50,7 +50,8 @@ pub enum Direction {
 pub struct Way {
     /// Which.
     pub direction: Direction,
-    /// What was measured, for people: `network`, `round trip`, `one-way delay`.
+    /// What was measured, for people: `network` (with the time in the reflector where its stamps do not tell it), `round trip`, `one-way
+    /// delay`.
     pub measure: &'static str,
     /// What stands for the delays of a size: whichever varies less from size to size.
     pub per_size: PerSize,

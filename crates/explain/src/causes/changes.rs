@@ -1,6 +1,7 @@
 //! When the response changed its level, and in which stages: within a trial, and from trial to trial.
 
 use super::anatomies::Anatomies;
+use super::combination::SLOW;
 use super::gather::GatheredStream;
 use delaylab_model::record::Record;
 use delaylab_model::units::{format_duration, format_duration_f64, format_signed_share};
@@ -14,13 +15,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A change of less than this share of the level is not worth a word.
+/// A change of less than this share of the level is not worth a word. Chosen by hand.
 const LEAST_SHARE: f64 = 0.01;
-/// From this factor on a change is said first.
-const LARGE: f64 = 1.25;
+/// From this factor on a change is said first: its higher level would be called slow.
+const LARGE: f64 = SLOW;
 /// Shorter trials are not looked at: what a moment brings is an excursion.
 const LEAST_LENGTH: Nanos = SECOND;
-/// The stages of a change are those that moved by so much of it together.
+/// The stages of a change are those that together moved by this share of it. Chosen by hand.
 const MOST_OF: f64 = 2.0 / 3.0;
 /// If more of them are needed for that, it is in no stage.
 const MOST_STAGES: usize = 2;

@@ -14,7 +14,7 @@ use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use std::collections::BTreeMap;
 
-/// What has the CPU for less of the response than this is one of the others.
+/// What has the CPU for less of the response than this is one of the others. Chosen by hand.
 const NAMED: f64 = 0.05;
 /// Packets of a stream that are looked at, at most; of more packets, this number, picked evenly.
 const MOST: usize = 100_000;

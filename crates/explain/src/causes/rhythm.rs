@@ -16,11 +16,11 @@ use delaylab_stats::trains::{Owner, Trains};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Share of causes without a period that may be said to have one: a third of one in a thousand. The threshold's law is
-/// that of few events among many probes; where one in six is one, series are said to have a period up to four times
-/// as often as it says (`examples/periodicity.rs` in `delaylab-stats`).
+/// Share of causes without a period that may be said to have one: a third of one in a thousand. The law of the test's threshold holds for
+/// few events among many probes. Where one probe in six meets an event, causes without a period are said to have one up to four times as
+/// often as the law says (`examples/periodicity.rs` in `delaylab-stats`): that is then still about one in a thousand.
 const FALSE_ALARMS: f64 = 0.001 / 3.0;
-/// More probes are not looked at: their first ones say enough.
+/// More probes of a stream are not looked at: this many say enough.
 const MOST_PROBES: usize = 2_000_000;
 
 /// At which intervals a cause comes.
@@ -80,8 +80,8 @@ impl SendTimes {
     }
 }
 
-/// At which intervals a cause comes, if it does. `known`: what of these trains is regular, once that was looked for,
-/// which takes long.
+/// At which intervals a cause comes, if it does. `trains`: when each process ran; `known`: which of them run at regular intervals, once
+/// that was looked for, which takes long.
 pub(super) fn find<'a>(
     what: &LateCause,
     tally: &Tally,

@@ -119,7 +119,8 @@ const fn is_mostly_stopped(stopped: u64, packets: u64) -> bool {
     stopped > 0 && 2 * stopped >= packets
 }
 
-/// A delay of a TCP probe that no queue is long enough for is most often that of a segment which was lost.
+/// A delay of a TCP probe that is this long on average is most often that of a segment which was lost: half of the shortest time-out
+/// after which Linux sends a segment again, 200 ms, as packets that are due meanwhile wait for the rest of it.
 const LIKELY_SENT_AGAIN_NS: f64 = 100e6;
 
 fn is_likely_sent_again(tally: &Tally, seen: &CauseContext<'_>) -> bool {

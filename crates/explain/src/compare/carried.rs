@@ -1,16 +1,22 @@
 //! The stages that the shift of a quantile is made of: the anatomy at that quantile, B less A.
 //!
-//! Quantiles of stages do not add up, the means of the stages over the records around a quantile do
-//! (DESIGN.md, "Anatomy at a quantile"). Where a run cannot tell two stages apart, they are one here.
+//! Quantiles of stages do not add up; the means of the stages over the records around a quantile do. Where a run cannot tell two
+//! stages apart, they are one here.
 
 use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::anatomy::{Part, StageSet, in_common};
 use delaylab_stats::summary::{AnatomyAt, Summary};
+use std::ops::Range;
 
-/// A share below this is not worth a word.
+/// A share of the difference below this is not worth a word. Chosen by hand, as the next one.
 const WORTH: f64 = 0.1;
 /// A share above this is all of it.
 const ALL: f64 = 0.95;
+/// A share above this is more than all: other stages make up for what is beyond.
+const MORE_THAN_ALL: f64 = 2.0 - ALL;
+/// Records around a quantile move as it does if they move by its shift times this. Chosen by hand: beyond, their stages are those of
+/// other packets.
+const MOVES_ALIKE: Range<f64> = 0.5..2.0;
 /// More stages are not named.
 const MOST: usize = 3;
 
@@ -57,7 +63,7 @@ impl Carried {
 
     /// Do the records around the quantile move as it does, by `shift`?
     pub(super) fn moves_by(&self, shift: f64) -> bool {
-        (0.5..2.0).contains(&(self.difference() / shift))
+        MOVES_ALIKE.contains(&(self.difference() / shift))
     }
 
     /// `80 % of that is in the local queue`; empty where there is nothing to say.
@@ -66,7 +72,7 @@ impl Carried {
         let Some(&(first, largest)) = shares.first() else {
             return String::new();
         };
-        if largest > 2.0 - ALL {
+        if largest > MORE_THAN_ALL {
             let longer = ["shorter", "longer"][usize::from(shift > 0.0)];
             let other = ["longer", "shorter"][usize::from(shift > 0.0)];
             let ns = format_duration_f64((largest * self.difference()).abs());

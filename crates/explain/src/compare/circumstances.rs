@@ -158,7 +158,7 @@ fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// `None` of nothing.
+/// A setting as a word; `None` of null.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -17,7 +17,7 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::interval::MIN_BEYOND;
 use delaylab_stats::two_samples::Shift;
 
-/// The verdict on a pair, allowing for so many figures that are looked at.
+/// The verdict on a pair, allowing for this many independent tests.
 pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
     let loss = of_loss(found, looks);
     let figures = found.figures(headline);

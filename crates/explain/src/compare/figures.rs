@@ -21,8 +21,8 @@ use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Series, S
 pub struct PairFigures {
     /// Which.
     pub pair: Pair,
-    /// It is of handshakes that `ping` made beside its requests. They show what the network takes; what is said of all pairs
-    /// leaves them out.
+    /// It is of handshakes that `ping` made during its requests. They show what the network takes; what is said of all pairs leaves them
+    /// out.
     pub is_beside: bool,
     /// How packets ended, in A and in B.
     pub counts: [Counts; 2],
@@ -30,11 +30,11 @@ pub struct PairFigures {
     pub loss: Shift,
     /// Trials from some packet of which on nothing was answered any more, of A and of B.
     pub outages: [Outages; 2],
-    /// The side that is never answered, where the other one is.
+    /// The side that is never answered, where the other one is and that is no chance, allowing for all pairs.
     pub silent: Option<Silent>,
     /// Not all trials of both runs measure the time in the reflector up to the same moment: network includes it in both.
     pub joins_reflector: bool,
-    /// Of which side there are another tool's figures and no packets, of A and of B.
+    /// Does another tool's summary stand for packets that have no records, in A and in B?
     pub said: [bool; 2],
     /// By how much one way may differ for no other reason than that the hosts' clocks do: the largest error of each side, ns.
     pub clock_error: f64,
@@ -165,7 +165,7 @@ impl PairFigures {
     }
 }
 
-/// All but what allows for the other pairs: the verdict, and whether a side is silent.
+/// The figures of a pair without what depends on other pairs: [`super::compare`] fills in `silent` and `verdict`.
 pub(super) fn compare_pair(
     pair: &Pair,
     data: [&dyn Data; 2],
@@ -247,10 +247,10 @@ fn summary(data: &dyn Data, streams: &[usize], facts: RecordFacts, said: &Said<'
     builder.finish()
 }
 
-/// What another tool says of a side of whose packets there is no record.
+/// Figures of another tool's summary, of a side of whose packets there is no record.
 struct Said<'a> {
     data: &'a dyn Data,
-    /// Those without packets.
+    /// Streams that have a summary and no packets.
     streams: Vec<usize>,
 }
 
@@ -274,7 +274,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What tools say of round trips.
+/// Statistics of round trips that summaries of tools have, and what they are called there.
 const SAID: [(Functional, &str); 6] = [
     (Functional::Min, "min"),
     (Functional::Mean, "mean"),
@@ -284,8 +284,8 @@ const SAID: [(Functional, &str); 6] = [
     (Functional::Max, "max"),
 ];
 
-/// What is said of the round trip, beside the same of packets where one side has them: without intervals, which need
-/// packets of both.
+/// The round trip's statistics where a side has a summary alone, next to those of the other side's packets: without intervals, which
+/// need packets of both.
 fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -> Option<Figures> {
     let packets = sides.each_ref().map(|side| {
         let values = side.measure(measure).unwrap_or_default().concat();

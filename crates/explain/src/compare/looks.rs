@@ -1,4 +1,4 @@
-//! Which differences are clear, allowing for how many figures are looked at.
+//! Which differences are clear, allowing for how many figures are looked at (multiple comparisons).
 //!
 //! A pair differs where the interval of one of its figures leaves out zero. Who looks at several figures
 //! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
@@ -13,14 +13,14 @@ use delaylab_lab::finding::Measure;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::two_samples::Shift;
 
-/// Figures of each pair that are looked at: loss, and six shifts of the headline, which are of the same packets and
-/// together tell a difference by chance no more often than three that are independent would (by simulation,
+/// How many independent tests the figures of a pair are worth: 1 for loss, and 3 for six shifts of the headline, which are of the same
+/// packets and together tell a difference by chance no more often than three independent tests would (by simulation,
 /// `delaylab-stats`, `examples/false_alarms.rs`).
 pub const LOOKS: usize = 4;
-/// How often a difference is found by chance where nothing differs.
+/// How often a difference is found by chance where nothing differs (α).
 pub(super) const ERROR: f64 = 0.05;
 
-/// For how many figures verdicts allow: with R pairs of m said to differ, those of m/R pairs.
+/// For how many independent tests verdicts allow: with R pairs of m said to differ, those of m/R pairs.
 pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
     let all = LOOKS * pairs.len();
     let enough = |differ: &usize| {
@@ -32,12 +32,12 @@ pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
     all.div_ceil(most.unwrap_or(1))
 }
 
-/// The confidence that one of this many figures must have.
+/// The confidence that each of this many tests must have.
 fn confidence(looks: usize) -> f64 {
     1.0 - ERROR / looks.max(1) as f64
 }
 
-/// What an interval is stretched by, where so many figures are looked at.
+/// What an interval is stretched by, where there are this many tests.
 pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
     bounds.stretch(confidence(looks))
 }
@@ -48,7 +48,7 @@ pub(super) fn apart_from(shift: &Shift, looks: usize) -> f64 {
     apart.unwrap_or(f64::INFINITY)
 }
 
-/// Does the interval leave out zero, allowing for this many looks, or are the medians far apart?
+/// Does the interval leave out zero, allowing for this many tests, or are the medians far apart?
 pub fn is_clear(shift: &Shift, looks: usize) -> bool {
     let Some((difference, reach)) = towards_zero(shift, looks) else {
         return false;

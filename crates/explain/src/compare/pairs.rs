@@ -37,7 +37,7 @@ impl Pair {
         sides.flat_map::<Vec<_>, _>(of).collect()
     }
 
-    /// Is it of handshakes that `ping` made beside its requests, in both runs?
+    /// Is it of handshakes that `ping` made during its requests, in both runs?
     pub(super) fn is_beside(&self, data: [&dyn Data; 2]) -> bool {
         let mut sides = data.into_iter().zip(&self.streams);
         sides.all(|(data, streams)| streams.iter().all(|&stream| data.is_beside(stream)))
@@ -49,7 +49,7 @@ impl Pair {
     }
 }
 
-/// Two runs, put side by side.
+/// Which streams of two runs belong together, and which have no counterpart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairing {
     /// What both have, in order of the levels.

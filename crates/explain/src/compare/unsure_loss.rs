@@ -7,9 +7,9 @@ use super::words::of_losses;
 use delaylab_model::units::format_share;
 use delaylab_stats::two_samples::Shift;
 
-/// Such a change is mentioned if it is at least this share of all packets,
+/// A change of loss is mentioned if it is at least this share of all packets. Chosen by hand, as the next one.
 pub(super) const WORTH_LOSS: f64 = 0.05;
-/// or this share where it is a doubling or a halving.
+/// A change that doubles or halves the loss is mentioned if it is at least this share of all packets.
 const WORTH_DOUBLED: f64 = 0.001;
 
 /// From A's share to B's, and what would tell.

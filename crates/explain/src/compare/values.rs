@@ -9,9 +9,9 @@ use delaylab_stats::anatomy::{self, StageSet};
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::two_samples::Series;
 
-/// Values of a side that are held at once.
+/// Values of a side that are held at once: 8 MB of each measure and stage.
 const MOST: u64 = 1_000_000;
-/// Values of a side that tests go through: a thousand times each.
+/// Values of a side that tests go through. A permutation test deals them out a thousand times.
 const TESTED: usize = 50_000;
 
 /// What is compared.

@@ -110,7 +110,7 @@ impl Whole {
 
 /// Pairs that are named in one sentence.
 const NAMED: usize = 3;
-/// A change that may be chance is worth a word from here on, as a logarithm.
+/// From here on a change that may be chance is worth a word: 5 %, as a natural logarithm of a ratio. Chosen by hand.
 const WORTH: f64 = 0.05;
 /// What people notice: the worst of these is what a pair is known for.
 const NOTICED: [Functional; 3] = [

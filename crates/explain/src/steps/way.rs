@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 pub(super) struct Sample {
     sent: Nanos,
     round_trip: f64,
-    /// From driver to driver, with the time in the host that answers.
+    /// From driver to driver. The time in the host that answers is in it.
     there_and_back: f64,
-    /// Without that time, where it is known.
+    /// From driver to driver without the time in the host that answers, where that is known.
     network: f64,
     forward: f64,
     back: f64,
@@ -57,7 +57,8 @@ pub(super) fn of_samples(samples: &Samples, clock: ReflectorClock, seed: u64) ->
         let there = all().filter(|sample| of(sample).is_finite()).count();
         there > 0 && there as f64 >= MOST_OF_THEM * all().count() as f64
     };
-    // One of them for all sizes: packets too small for the reflector's stamps would seem slower than larger ones.
+    // One of them for all sizes: packets too small for the reflector's stamps would seem slower than larger ones. Both have the label of
+    // the network: what the reflector takes does not grow with size by cells.
     let measures: [(Of, _); 2] = [
         (|sample| sample.network, "network"),
         (|sample| sample.there_and_back, "network"),

@@ -6,7 +6,7 @@ use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, Detection, ENOUGH_OF_100, Framing, Steps, Verdict, rate_of_equal_links,
 };
 
-/// Lower steps are of lines that there are not, ns.
+/// Lower steps are not named, ns: a cell takes 20 ns at 21 Gbit/s, and no line in cells is as fast.
 const LEAST_STEP: f64 = 20.0;
 
 /// What a byte costs, with three digits: `0.800 ns`, `9.99 µs`.

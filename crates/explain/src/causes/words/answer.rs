@@ -9,7 +9,7 @@ use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use std::collections::BTreeSet;
 
-/// More of the excess delay than this in one condition is worth a word.
+/// A larger share of the excess delay than this in one combination of levels is worth a word. Chosen by hand: it is most of it.
 const MOST_IN_ONE: f64 = 0.5;
 
 /// Whose fault late packets are, in a sentence or two. What the run's own load did is no
