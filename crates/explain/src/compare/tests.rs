@@ -577,6 +577,26 @@ fn designed(waits: &[&str], probes: &[&str], path: f64, seed: u64) -> Samples {
     samples
 }
 
+/// Whichever of the two the check names first.
+#[test]
+fn a_limit_has_the_values_of_a_and_of_b() {
+    let longer = Recipe {
+        queue: 400_000.0,
+        seed: 2,
+        ..PLAIN
+    };
+    let (short, long) = (run(&[PLAIN]), run(&[longer]));
+    for (a, b) in [(&short, &long), (&long, &short)] {
+        for limit in ["p50(response) > +10%", "p50(response) > +1us"] {
+            let both = Both::new(a, b).unwrap();
+            let held = held(&Limit::parse(limit).unwrap(), &both).unwrap();
+            let found = compared_in(Measure::Response, a, b);
+            let median = median_of(shifts(&found, Measure::Response));
+            assert_eq!((held[0].a, held[0].b), (median.a, median.b), "{limit}");
+        }
+    }
+}
+
 #[test]
 fn chosen_measures_are_compared_however_many_pairs_there_are() {
     let sides = [1, 2].map(|seed| designed(&["1ms", "10ms"], &["ef", "be"], 1.0, seed));

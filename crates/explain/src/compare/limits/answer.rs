@@ -45,13 +45,12 @@ impl Question<'_> {
         part: Part,
         tabled: Option<&Bounds>,
     ) -> Result<LimitResult, String> {
-        // B is evaluated first, then A; fits behind what they go through.
-        let mut latest = part.statistics.iter().rev();
+        let [a, b] = RUNS.map(|run| in_run(&part.statistics, run));
         let a = match self.limit.bound {
             Bound::Value(_) => None,
-            Bound::Change(_) | Bound::Share(_) => latest.next(),
+            Bound::Change(_) | Bound::Share(_) => a,
         };
-        let Some(b) = latest.next() else {
+        let Some(b) = b else {
             return Err(of_two_runs(&part.reason));
         };
         let values = [a.and_then(|a| a.value), b.value];
@@ -284,6 +283,18 @@ impl Question<'_> {
     }
 }
 
+/// What the selectors of a statistic say where it is of a run: `'A or B'=A`.
+fn selector(run: &str) -> String {
+    format!("'{RUN}'={run}")
+}
+
+/// The statistic of a limit in this run. A fit stands behind the statistics that it goes through.
+fn in_run<'a>(statistics: &'a [Evaluated], run: &str) -> Option<&'a Evaluated> {
+    let selector = selector(run);
+    let mut latest = statistics.iter().rev();
+    latest.find(|evaluated| evaluated.statistic.contains(&selector))
+}
+
 /// How a bound in a unit such as that of a slope is written: `1ns / 1B`.
 fn quotient(unit: &str) -> Option<String> {
     let (over, under) = unit.rsplit_once('/')?;
@@ -298,7 +309,7 @@ fn of_two_runs(reason: &str) -> String {
         .replace("no trial of this run has", "no trial of the two runs has")
         .replace("this run kept no", "the two runs kept no");
     for run in RUNS {
-        let factor = format!("'{RUN}'={run}");
+        let factor = selector(run);
         text = text
             .replace(&format!(" | {factor})"), &format!(") of {run}"))
             .replace(&format!(", {factor})"), &format!(") of {run}"))
