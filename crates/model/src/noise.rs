@@ -5,6 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What the kernel's tracer is called among the sources of a run: with it, all that had a CPU is known.
+pub const TRACER: &str = "scheduler and interrupts";
+/// What processes of simulated hosts are called among the sources of a run.
+pub const DAEMONS: &str = "daemons";
+
+/// The name of the thread that sends and takes load.
+pub const LOAD_THREAD: &str = "delaylab load";
+/// The names of the processes that put a host under load in condition stressed.
+pub const STRESS_PROCESSES: [&str; 4] = ["dlab-spin", "dlab-daemon", "dlab-memory", "dlab-timer"];
+
 /// Where an event was seen.
 #[derive(
     Debug,

@@ -5,7 +5,7 @@ use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::method::Method;
-use delaylab_model::noise::NoiseEvent;
+use delaylab_model::noise::{DAEMONS, NoiseEvent};
 use delaylab_model::probe::Probe;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
@@ -185,7 +185,7 @@ fn facts<E: EventSet>(
             .and_then(crate::engine::negotiated)
             .into_iter()
             .collect(),
-        noise_sources: ["daemons", "ticks", "clock reads"]
+        noise_sources: [DAEMONS, "ticks", "clock reads"]
             .map(str::to_owned)
             .to_vec(),
         warnings: (engine.warnings().into_iter())

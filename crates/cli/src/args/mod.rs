@@ -146,11 +146,42 @@ fn published() -> impl TypedValueParser<Value = &'static Listed> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::collections::BTreeSet;
     use std::os::unix::ffi::OsStringExt;
 
     fn words(typed: &[&[u8]]) -> Vec<OsString> {
         let all = [&b"delaylab"[..]].into_iter().chain(typed.iter().copied());
         all.map(|word| OsString::from_vec(word.to_vec())).collect()
+    }
+
+    /// What a process that probes is called in a run follows from its command.
+    #[test]
+    fn every_command_probes_or_does_not() {
+        use delaylab_explain::causes::roles::PROBING_COMMANDS;
+        let others = [
+            "trace",
+            "reflect",
+            "doctor",
+            "list",
+            "check",
+            "merge",
+            "report",
+            "explain",
+            "calibrate",
+            "predict",
+            "serve",
+            "compare",
+            "verify",
+            "import",
+            "testbed",
+            "completions",
+            "man",
+            "schema",
+        ];
+        let known: BTreeSet<&str> = PROBING_COMMANDS.into_iter().chain(others).collect();
+        let command = command();
+        let all: BTreeSet<&str> = command.get_subcommands().map(|it| it.get_name()).collect();
+        assert_eq!(all, known);
     }
 
     /// Help is read in any locale.

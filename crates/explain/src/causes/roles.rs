@@ -1,19 +1,17 @@
 //! What part a process has in the measurement: the run's own load is what was asked for, and no finding.
 
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::noise::Process;
+use delaylab_model::noise::{LOAD_THREAD, Process, STRESS_PROCESSES};
 use delaylab_model::probe::HostCondition;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
 
 /// How names of delaylab's own threads begin.
 const OWN: &str = "dlab-";
-/// What of them puts a live host under load in condition stressed.
-const LIVE_STRESS: [&str; 4] = ["dlab-spin", "dlab-daemon", "dlab-memory", "dlab-timer"];
-/// The thread that sends and takes load.
-const LOAD: &str = "delaylab load";
 /// The program, as it is called.
 const PROGRAM: &str = "delaylab";
+/// Its commands that send probes of a run.
+pub const PROBING_COMMANDS: [&str; 5] = ["run", "ping", "resume", "bench", "cells"];
 
 /// What part a process has in the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,17 +106,12 @@ impl Roles {
         match name {
             _ if self.stress.contains(name) => Role::Stress,
             // It works in processes of its own, which nothing tells from those of another run.
-            _ if LIVE_STRESS.contains(&name) && self.stressed => Role::Stress,
+            _ if STRESS_PROCESSES.contains(&name) && self.stressed => Role::Stress,
             _ if verb == Some("reflect") => Role::Reflector,
-            _ if !is_own || LIVE_STRESS.contains(&name) => Role::Other,
-            LOAD => Role::Load,
+            _ if !is_own || STRESS_PROCESSES.contains(&name) => Role::Other,
+            LOAD_THREAD => Role::Load,
             _ if name.starts_with(OWN) => Role::Watch,
-            _ if verb.is_some_and(|verb| {
-                ["run", "ping", "resume", "bench", "cells"].contains(&verb)
-            }) =>
-            {
-                Role::Prober
-            }
+            _ if verb.is_some_and(|verb| PROBING_COMMANDS.contains(&verb)) => Role::Prober,
             _ => Role::Other,
         }
     }

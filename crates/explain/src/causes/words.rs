@@ -13,7 +13,7 @@ pub(super) use remedy::remedy;
 use super::gather::{Gathered, Tally};
 use super::paused::WhyPaused;
 use super::{Cause, CauseContext};
-use delaylab_model::noise::NoiseKind;
+use delaylab_model::noise::{NoiseKind, TRACER};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::trains::Owner;
@@ -89,9 +89,6 @@ fn why_paused(port: &Arc<str>, tally: &Tally, gathered: &Gathered<'_>) -> Vec<Wh
     }
     reasons
 }
-
-/// What the kernel's tracer is called among the sources: with it, all that had a CPU is known.
-const TRACER: &str = "scheduler and interrupts";
 
 /// A thread that does not run for so long, though nothing has its CPU, is not ready. What is shorter may be a hypervisor, a CPU
 /// that wakes up, or a handler that is too short to be seen.

@@ -143,18 +143,27 @@ fn churn_timers(threads: u32, deadline: Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::noise::STRESS_PROCESSES;
+
+    const ALL: [Burden; 4] = [
+        Burden::Spin { cpu: 3 },
+        Burden::Daemon {
+            period: 10,
+            burst: 2,
+        },
+        Burden::Memory { bytes: 4096 },
+        Burden::Timer { threads: 4 },
+    ];
+
+    #[test]
+    fn each_has_the_name_by_which_readers_of_a_run_know_it() {
+        let names = ALL.map(|burden| burden.process_name().to_string_lossy());
+        assert_eq!(names, STRESS_PROCESSES);
+    }
 
     #[test]
     fn arguments_come_back() {
-        for burden in [
-            Burden::Spin { cpu: 3 },
-            Burden::Daemon {
-                period: 10,
-                burst: 2,
-            },
-            Burden::Memory { bytes: 4096 },
-            Burden::Timer { threads: 4 },
-        ] {
+        for burden in ALL {
             let args = burden.args();
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             assert_eq!(Burden::parse(burden.kind(), &args), Some(burden));

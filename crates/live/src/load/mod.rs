@@ -36,6 +36,7 @@ use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
 use delaylab_model::headers;
 use delaylab_model::load::{Direction, Load, LoadKind};
+use delaylab_model::noise::LOAD_THREAD;
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Server;
@@ -229,7 +230,7 @@ impl UnderWay {
             };
             let ready = ready.clone();
             let thread = std::thread::Builder::new()
-                .name("delaylab load".to_owned())
+                .name(LOAD_THREAD.to_owned())
                 .spawn(move || worker.run(ready, &gone))
                 .map_err(LoadError::Thread)?;
             under_way.threads.push(thread);

@@ -14,6 +14,7 @@ use delaylab_kernel::cpu_list::{self, Cpus};
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, process};
 use delaylab_model::Nanos;
+use delaylab_model::noise::TRACER;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -75,7 +76,7 @@ impl Watching {
             clock: ClockCost::default(),
             sources: vec![
                 source("sentinel", sentinel_state),
-                source("scheduler and interrupts", tracer_state),
+                source(TRACER, tracer_state),
                 source(CLOCK_READS, SourceState::Used(how)),
                 source(COUNTERS, SourceState::Used("of /proc".into())),
             ],

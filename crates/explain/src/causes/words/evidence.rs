@@ -5,7 +5,7 @@ use crate::causes::CauseContext;
 use crate::causes::blackouts::{counted_failures, failures};
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::{Basis, Rhythm};
-use delaylab_model::noise::NoiseKind;
+use delaylab_model::noise::{DAEMONS, NoiseKind};
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
@@ -217,7 +217,7 @@ fn stages(what: &LateCause, tally: &Tally) -> String {
 fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
     let by = match kind {
         NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => {
-            let simulated = gathered.sources.iter().any(|source| source == "daemons");
+            let simulated = gathered.sources.iter().any(|source| source == DAEMONS);
             if simulated {
                 "the simulation"
             } else {

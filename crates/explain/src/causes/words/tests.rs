@@ -1,11 +1,11 @@
 //! How causes read.
 
 use super::remedy::{in_simulation, is_of_any_world};
-use super::{TRACER, answer, is_stall};
+use super::{answer, is_stall};
 use crate::causes::roles::Role;
 use crate::causes::testing::cause;
 use crate::causes::{Cause, Explanation};
-use delaylab_model::noise::NoiseKind;
+use delaylab_model::noise::{NoiseKind, TRACER};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::trains::Owner;
