@@ -69,7 +69,7 @@ impl<'a> Stored<'a> {
 
     /// Has the run none of its packets, because another tool said its figures alone?
     fn is_said(&self, row: &TrialRow) -> bool {
-        let may_be = self.run.environment()["imported"].is_object() && row.duration == 0;
+        let may_be = self.run.is_imported() && row.duration == 0;
         let mut is_empty = true;
         if may_be {
             self.each_record(row, &mut |_| is_empty = false);

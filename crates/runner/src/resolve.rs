@@ -212,7 +212,7 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
     };
     let read = Experiment::read_recorded(source)
         .and_then(|experiment| resolve_again(&experiment.only_read(), run.environment()));
-    if read.is_err() && !run.environment()["imported"].is_object() {
+    if read.is_err() && !run.is_imported() {
         let file = run_folder::shortest(&run.folder().join("experiment.toml"));
         let file = quoted(&file);
         run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));

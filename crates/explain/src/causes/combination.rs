@@ -2,9 +2,10 @@
 
 use super::routers;
 use super::totals::total;
+use delaylab_lab::experiment::Resolved;
 use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
-use delaylab_model::trial::Dropped;
+use delaylab_model::trial::{Dropped, Trial};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
@@ -59,6 +60,13 @@ pub(super) fn dropped<'a>(
 ) -> impl Iterator<Item = Dropped<'a>> {
     let warnings = rows.flat_map(|row| &row.facts.warnings);
     warnings.filter_map(|warning| Dropped::read(warning))
+}
+
+/// The trial of this number as the experiment has it.
+pub(super) fn planned_trial(resolved: Option<&Resolved>, trial: u32) -> Option<&Trial> {
+    let mut planned = resolved?.planned.iter();
+    let planned = planned.find(|planned| planned.trial.id == trial)?;
+    Some(&planned.trial)
 }
 
 /// Packets that were sent, or could not be.

@@ -152,7 +152,7 @@ impl Gathered<'_> {
 }
 
 /// How long a packet took that was answered.
-fn response(record: &Record) -> Option<Nanos> {
+pub(super) fn response(record: &Record) -> Option<Nanos> {
     record.response().filter(|_| record.answered())
 }
 
@@ -178,15 +178,22 @@ impl GatheredStream<'_> {
             .push(response(record).map_or(f64::NAN, |ns| ns as f64));
     }
 
-    /// The median response of the packets that were answered, ns: of more than a million, of so many that are
-    /// picked evenly.
+    /// The median response of the packets that were answered, ns.
     pub(super) fn median(&self) -> Option<f64> {
-        const MOST: usize = 1 << 20;
-        let every = self.response.len().div_ceil(MOST).max(1);
-        let answered = self.response.iter().step_by(every).copied();
-        let mut answered: Vec<f64> = answered.filter(|ns| ns.is_finite()).collect();
-        Functional::Quantile(0.5).value(&mut answered)
+        median([self])
     }
+}
+
+/// The median response of the packets of these streams that were answered, ns: of more than a million, of so many that are picked
+/// evenly.
+pub(super) fn median<'a>(
+    streams: impl IntoIterator<Item = &'a GatheredStream<'a>, IntoIter: Clone>,
+) -> Option<f64> {
+    const MOST: usize = 1 << 20;
+    let all = streams.into_iter().flat_map(|stream| &stream.response);
+    let every = all.clone().count().div_ceil(MOST).max(1);
+    let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
+    Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
 }
 
 /// What late packets of one cause come to.
@@ -326,7 +333,7 @@ impl<'a> Gathered<'a> {
                 sources,
                 ran: ran(run.trials()),
                 simulated,
-                imported: run.environment()["imported"].is_object(),
+                imported: run.is_imported(),
                 too_late: 0,
                 with_requests: with_requests(run),
                 handshakes: (0, 0),

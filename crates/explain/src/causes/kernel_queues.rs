@@ -1,6 +1,7 @@
 //! About how long packets waited in queues of the kernel. What each packet met there is not known, but what the queue held as
 //! it was sent: so much the line had to send before it.
 
+use super::line::both_ways;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
@@ -135,16 +136,10 @@ fn of_probe(trial: &Trial, probe: u16) -> Vec<KernelQueue> {
     let Some(ends) = built.probes.get(usize::from(probe)) else {
         return Vec::new();
     };
-    let mut routes = Routes::new(&built.network);
-    let ways = [
-        routes.path(ends.from, ends.to, ends.out.as_deref(), 0),
-        routes.path(ends.to, ends.from, ends.back.as_deref(), 0),
-    ];
+    let ways = both_ways(&mut Routes::new(&built.network), ends);
     let ports = Direction::ALL.into_iter().zip(ways);
-    let ports = ports.flat_map(|(direction, way)| {
-        let way = way.unwrap_or_default().into_iter();
-        way.map(move |port| (direction, port))
-    });
+    let ports =
+        ports.flat_map(|(direction, way)| way.into_iter().map(move |port| (direction, port)));
     let is_of_the_kernel = |port: u32| {
         let from = built.network.ports[port as usize].from;
         match &built.network.nodes[from as usize].kind {

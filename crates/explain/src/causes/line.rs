@@ -9,7 +9,7 @@ use delaylab_model::path::Discipline;
 use delaylab_model::trial::Trial;
 use delaylab_topology::framing::{framing_of, in_cells, wire};
 use delaylab_topology::network::{Kind, PortId, other_end};
-use delaylab_topology::{Built, Routes, build};
+use delaylab_topology::{Built, Ends, Routes, build};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows are spread over equal ways by a hash (ECMP), which is not known of a load's flows: the ports of this many hashes are taken for
@@ -58,8 +58,23 @@ pub(super) struct Ways {
 
 /// The links that packets of this probe and of this size pass on their way there; none where the path cannot be built.
 pub fn links_there(trial: &Trial, probe: u16, ip_size: u32) -> Vec<Link> {
-    let [there, _] = ways(trial, probe, ip_size).links;
-    there
+    let Ok(built) = build(trial) else {
+        return Vec::new();
+    };
+    let ends = built.probes.get(usize::from(probe));
+    ends.map_or_else(Vec::new, |ends| {
+        let [there, _] = both_ways(&mut Routes::new(&built.network), ends);
+        lines(&built, &there, ip_size, |port| port)
+    })
+}
+
+/// The ports by which packets leave on their way there and on their way back; none where there is no way.
+pub(super) fn both_ways(routes: &mut Routes<'_>, ends: &Ends) -> [Vec<PortId>; 2] {
+    // The flow of a probe: it decides among equal ways.
+    const FLOW: u64 = 0;
+    let there = routes.path(ends.from, ends.to, ends.out.as_deref(), FLOW);
+    let back = routes.path(ends.to, ends.from, ends.back.as_deref(), FLOW);
+    [there, back].map(Option::unwrap_or_default)
 }
 
 /// Of packets of this probe and of this size, and of the loads. Empty where the path cannot be built.
@@ -74,9 +89,7 @@ pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
         ..Ways::default()
     };
     if let Some(ends) = built.probes.get(usize::from(probe)) {
-        let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
-        let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
-        let (there, back) = (there.unwrap_or_default(), back.unwrap_or_default());
+        let [there, back] = both_ways(&mut routes, ends);
         ways.first_port = there.first().map(|&port| built.network.port_name(port));
         let shaped = there.iter().chain(&back).copied();
         let shaped = shaped.filter(|&port| is_shaped(&built, port));
@@ -100,9 +113,7 @@ pub(super) fn ports_there(trial: &Trial, probe: u16) -> BTreeSet<String> {
     let Some(ends) = built.probes.get(usize::from(probe)) else {
         return BTreeSet::new();
     };
-    let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
-    let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
-    let (there, back) = (there.unwrap_or_default(), back.unwrap_or_default());
+    let [there, back] = both_ways(&mut routes, ends);
     let alone = there.iter().filter(|port| !back.contains(*port));
     alone.map(|&port| built.network.port_name(port)).collect()
 }
@@ -143,12 +154,8 @@ fn ports_of_loads(
 fn ports_of_others(probe: u16, built: &Built, routes: &mut Routes<'_>) -> BTreeSet<String> {
     let others = (0..).zip(&built.probes);
     let others = others.filter(|(index, _)| *index != probe);
-    let ways = others.flat_map(|(_, ends)| {
-        let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
-        let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
-        [there, back].into_iter().flatten().flatten()
-    });
-    let ports: BTreeSet<PortId> = ways.collect();
+    let ways = others.flat_map(|(_, ends)| both_ways(routes, ends));
+    let ports: BTreeSet<PortId> = ways.flatten().collect();
     let names = ports.into_iter().map(|port| built.network.port_name(port));
     names.collect()
 }

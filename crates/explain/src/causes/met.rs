@@ -1,7 +1,7 @@
 //! What packets met in the queues of their path, where the world sees into it: a packet that waits longer than its time-out counts
 //! as lost, though nothing dropped it.
 
-use super::combination::{dropped, rows_of_trials};
+use super::combination::{dropped, planned_trial, rows_of_trials};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
@@ -232,9 +232,7 @@ pub(super) fn timeout(resolved: Option<&Resolved>, row: &TrialRow) -> Option<Nan
 
 /// The trial of a row as the experiment has it.
 pub(super) fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Option<&'a Trial> {
-    let mut planned = resolved?.planned.iter();
-    let planned = planned.find(|planned| planned.trial.id == row.trial)?;
-    Some(&planned.trial)
+    planned_trial(resolved, row.trial)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What had the CPU of the prober's host while packets that were not late waited for it: a part of what every packet of a
 //! condition takes, and no cause of late ones.
 
-use super::gather::{Gathered, GatheredStream};
+use super::gather::{Gathered, GatheredStream, response};
 use super::rhythm::SendTimes;
 use super::roles::{Role, Roles};
 use super::slow::{Condition, HadCpu, Slow, WORTH};
@@ -81,8 +81,7 @@ fn of_trial(
         let Some((_, stream)) = probes.get(&row.probe) else {
             return;
         };
-        let response = record.response().filter(|_| record.answered());
-        if response.is_none_or(|response| response > stream.bound) {
+        if response(record).is_none_or(|response| response > stream.bound) {
             return;
         }
         let (packets, waits) = waits.entry(row.probe).or_insert_with(|| {

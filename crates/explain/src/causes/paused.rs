@@ -1,6 +1,7 @@
 //! Ports of the path that were paused, and by what: a switch that pauses at regular intervals holds what comes, and flow control
 //! between neighbours stops a port while the buffer behind it is full. What waits meanwhile waits for no packet before it.
 
+use super::combination::planned_trial;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::hop::Hop;
 use delaylab_model::path::{FlowControl, FlowControlKind, Pause, Switch};
@@ -149,10 +150,8 @@ struct Stretch {
 impl Paused {
     /// Of this trial; none where the experiment is not known.
     pub(super) fn new(run: &Run, resolved: Option<&Resolved>, trial: u32) -> Self {
-        let mut planned = resolved.into_iter().flat_map(|known| &known.planned);
-        let planned = planned.find(|planned| planned.trial.id == trial);
-        let planned = planned.filter(|planned| may_pause(&planned.trial));
-        let built = planned.and_then(|planned| build(&planned.trial).ok());
+        let planned = planned_trial(resolved, trial).filter(|planned| may_pause(planned));
+        let built = planned.and_then(|planned| build(planned).ok());
         built.map_or_else(Self::default, |built| {
             Self::from_network(&built.network, run, trial)
         })

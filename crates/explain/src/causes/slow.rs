@@ -12,7 +12,7 @@ mod tests;
 mod words;
 
 use super::combination::{LEAST_NS, SLOW, agree, dropped};
-use super::gather::{Gathered, GatheredStream};
+use super::gather::{Gathered, GatheredStream, median};
 use super::paused::WhyPaused;
 use super::roles::Role;
 use super::spent::{Component, KnownWay, Spent, Usual};
@@ -27,7 +27,6 @@ use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
-use delaylab_stats::functional::Functional;
 use delaylab_stats::trains::Owner;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,8 +45,6 @@ const ONE_PART: f64 = 0.8;
 /// What takes less in one direction of the network than in the other, but not less than this share of it, is in both; the handshake,
 /// which goes there and back, likewise.
 const ALIKE: f64 = 0.5;
-/// Packets whose median is taken at most; of more, so many are picked evenly.
-const MOST: usize = 1 << 20;
 
 /// What conditions are to be held against. What each was held against in the end is [`Against`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -632,7 +629,7 @@ fn condition(
     let trial = planned.get(&row.trial).map(|planned| &planned.trial);
     let known = usual.known(trial, row.probe);
     let parts = told_by_handshakes(usual.anatomy.means(), handshake);
-    let median_ns = median(streams)?;
+    let median_ns = median(streams.iter().copied())?;
     let mut late: Vec<_> = late
         .into_iter()
         .map(|(what, (n, ns))| (what.clone(), n, ns))
@@ -714,13 +711,6 @@ fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTree
         (port, queue)
     });
     queues.collect()
-}
-
-fn median(streams: &[&GatheredStream<'_>]) -> Option<f64> {
-    let all = streams.iter().flat_map(|stream| &stream.response);
-    let every = all.clone().count().div_ceil(MOST).max(1);
-    let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
-    Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
 }
 
 /// What a condition may be held against.

@@ -39,7 +39,7 @@ impl fmt::Display for Unknown {
 /// Everything that this run does not show.
 pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
     let rows = run.trials();
-    let imported = run.environment()["imported"].is_object();
+    let imported = run.is_imported();
     let world = if imported {
         "imported"
     } else {

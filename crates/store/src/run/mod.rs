@@ -299,6 +299,11 @@ impl Run {
         read.map_err(|error| reading::unread(path, reason(error)))
     }
 
+    /// Did another tool measure it? Then there may be figures of packets without the packets.
+    pub fn is_imported(&self) -> bool {
+        self.environment["imported"].is_object()
+    }
+
     /// May this user not read one of its files?
     pub fn is_denied(&self) -> bool {
         self.damages()
@@ -314,9 +319,12 @@ impl Run {
     /// Holds the packets against the trials' own counts, where both can be read. What another tool measured may have
     /// counts alone.
     fn check_counts(&self) {
-        let is_ours = !self.environment["imported"].is_object();
         let is_known = self.environment["run"]["format"].as_u64() >= Some(FIRST_TAKEN_UP);
-        if self.state == State::Partial || !is_ours || !is_known || self.damage().is_some() {
+        if self.state == State::Partial
+            || self.is_imported()
+            || !is_known
+            || self.damage().is_some()
+        {
             return;
         }
         let probed = self.trials.iter().filter(|row| !row.method.is_one_way());
