@@ -32,7 +32,7 @@ pub struct Link {
 }
 
 /// The cells of a packet of this size behind the first wait so long for their slots, ns, where the trial paces them.
-pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
+fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
     let Some(shaper) = trial.path.shaper else {
         return 0.0;
     };
@@ -41,9 +41,9 @@ pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
     bits * 1e9 / shaper.cbr.0.max(1) as f64
 }
 
-/// The ways of a trial's packets.
-#[derive(Debug, Default)]
-pub(super) struct Ways {
+/// What is known of the path of a trial's packets without any packet; nothing where it cannot be built.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct KnownPath {
     /// The links that packets of the probe pass, there and back.
     pub(super) links: [Vec<Link>; 2],
     /// The port by which they leave their host.
@@ -54,6 +54,8 @@ pub(super) struct Ways {
     pub(super) ports_of_others: BTreeSet<String>,
     /// The ports of both ways from which a shaper lets packets go.
     pub(super) shaped_ports: BTreeSet<String>,
+    /// What the shaper before the path takes of a packet, ns.
+    pub(super) pacing_ns: f64,
 }
 
 /// The links that packets of this probe and of this size pass on their way there; none where the path cannot be built.
@@ -77,31 +79,36 @@ pub(super) fn both_ways(routes: &mut Routes<'_>, ends: &Ends) -> [Vec<PortId>; 2
     [there, back].map(Option::unwrap_or_default)
 }
 
-/// Of packets of this probe and of this size, and of the loads. Empty where the path cannot be built.
-pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
+/// Of packets of this probe and of this size, and of the loads.
+pub(super) fn known_path(trial: &Trial, probe: u16, ip_size: u32) -> KnownPath {
+    let pacing_ns = pacing_ns(trial, ip_size);
     let Ok(built) = build(trial) else {
-        return Ways::default();
+        return KnownPath {
+            pacing_ns,
+            ..KnownPath::default()
+        };
     };
     let mut routes = Routes::new(&built.network);
-    let mut ways = Ways {
+    let mut known = KnownPath {
+        pacing_ns,
         ports_of_loads: ports_of_loads(trial, &built, &mut routes),
         ports_of_others: ports_of_others(probe, &built, &mut routes),
-        ..Ways::default()
+        ..KnownPath::default()
     };
     if let Some(ends) = built.probes.get(usize::from(probe)) {
         let [there, back] = both_ways(&mut routes, ends);
-        ways.first_port = there.first().map(|&port| built.network.port_name(port));
+        known.first_port = there.first().map(|&port| built.network.port_name(port));
         let shaped = there.iter().chain(&back).copied();
         let shaped = shaped.filter(|&port| is_shaped(&built, port));
         let shaped = shaped.map(|port| built.network.port_name(port));
-        let at_host = (ways.first_port.clone()).filter(|_| trial.path.shaper.is_some());
-        ways.shaped_ports = shaped.chain(at_host).collect();
-        ways.links = [
+        let at_host = (known.first_port.clone()).filter(|_| trial.path.shaper.is_some());
+        known.shaped_ports = shaped.chain(at_host).collect();
+        known.links = [
             lines(&built, &there, ip_size, |port| port),
             lines(&built, &back, ip_size, other_end),
         ];
     }
-    ways
+    known
 }
 
 /// The ports by which packets of this probe leave on their way there, and not on their way back. None where the path cannot be built.

@@ -13,9 +13,10 @@ mod words;
 
 use super::combination::{LEAST_NS, SLOW, agree, dropped};
 use super::gather::{Gathered, GatheredStream, median};
+use super::line::KnownPath;
 use super::paused::WhyPaused;
 use super::roles::Role;
-use super::spent::{Component, KnownWay, Spent, Usual};
+use super::spent::{Component, Spent, Usual};
 use super::totals::lost_share;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
@@ -190,7 +191,7 @@ struct Raw {
     /// Mean times in stages, of packets that were not late.
     stages: Vec<Part>,
     usual: Usual,
-    known: KnownWay,
+    known: KnownPath,
 }
 
 impl Condition {
@@ -285,8 +286,8 @@ impl Condition {
 
     /// What each switch on the way takes of every packet, ns, there and back: of those that take any.
     fn latencies(&self) -> Vec<f64> {
-        let lines = self.raw.known.lines.iter().flatten();
-        let latencies = lines.map(|line| line.latency_ns);
+        let links = self.raw.known.links.iter().flatten();
+        let latencies = links.map(|link| link.latency_ns);
         latencies.filter(|&ns| ns > 0.0).collect()
     }
 
@@ -362,7 +363,7 @@ impl Condition {
     /// May anything else fill the queue of this port: loads or other probes?
     fn is_shared(&self, port: &str) -> bool {
         let known = &self.raw.known;
-        let is_unknown = known.lines.iter().all(Vec::is_empty);
+        let is_unknown = known.links.iter().all(Vec::is_empty);
         is_unknown
             || !self.loads_through(Some(port)).is_empty()
             || known.ports_of_others.contains(port)
@@ -642,11 +643,11 @@ fn condition(
         .cloned()
         .collect();
     let spent = usual.spent(&parts, &known);
-    let is_known = known.lines.iter().any(|way| !way.is_empty());
+    let is_known = known.links.iter().any(|way| !way.is_empty());
     let least = spent.clone().into_iter();
     let least = least.filter(|spent| spent.component.is_least());
     let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
-    let rates = known.lines.iter().flatten();
+    let rates = known.links.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
     let answered = responses.clone().filter(|ns| ns.is_finite());
     let (sum, answered) = answered.fold((0.0, 0_u64), |(sum, count), ns| (sum + ns, count + 1));
@@ -671,7 +672,7 @@ fn condition(
         had_cpu: Vec::new(),
         queues: of_queues(&usual, queues),
         paused: paused(streams),
-        rates: rates.map(|line| (line.name.clone(), line.rate)).collect(),
+        rates: rates.map(|link| (link.name.clone(), link.rate)).collect(),
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
         against: Against::LeastDelay,
         against_ns: None,

@@ -7,13 +7,13 @@
 
 use super::anatomies::Anatomies;
 use super::kernel_queues::{KernelQueue, MetEstimate};
-use super::line::{self, Link, Ways};
+use super::line::{self, KnownPath};
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::record::Record;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_topology::framing::TCP_HEADERS;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What takes a packet's time.
@@ -187,10 +187,10 @@ impl Usual {
         known.any(|(_, known)| **known == *port)
     }
 
-    /// What is known of the way, where the path is.
-    pub(super) fn known(&self, trial: Option<&Trial>, probe: u16) -> KnownWay {
+    /// What is known of the path; nothing where the trial is not known.
+    pub(super) fn known(&self, trial: Option<&Trial>, probe: u16) -> KnownPath {
         let Some(trial) = trial else {
-            return KnownWay::default();
+            return KnownPath::default();
         };
         let (bytes, packets) = self.bytes;
         let payload = trial.probes.get(usize::from(probe));
@@ -198,29 +198,16 @@ impl Usual {
         let about = payload.map_or(0, |probe| u64::from(probe.payload) + u64::from(TCP_HEADERS));
         let size = bytes.checked_div(packets).unwrap_or(about);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        let Ways {
-            links: mut lines,
-            first_port,
-            ports_of_loads,
-            ports_of_others,
-            shaped_ports,
-        } = line::ways(trial, probe, size);
+        let mut known = line::known_path(trial, probe, size);
         // A frame of a device test goes one way alone.
         if payload.is_some_and(|probe| probe.method.is_one_way()) {
-            lines[1].clear();
+            known.links[1].clear();
         }
-        KnownWay {
-            lines,
-            first_port,
-            ports_of_loads,
-            ports_of_others,
-            shaped_ports,
-            pacing_ns: line::pacing_ns(trial, size),
-        }
+        known
     }
 
     /// These stages, the network's taken apart.
-    pub(super) fn spent(&self, parts: &[Part], known: &KnownWay) -> Vec<Spent> {
+    pub(super) fn spent(&self, parts: &[Part], known: &KnownPath) -> Vec<Spent> {
         let mut spent = BTreeMap::<Component, f64>::new();
         for part in parts {
             let mut rest = Rest(part.ns, &mut spent);
@@ -241,7 +228,7 @@ impl Usual {
             .collect()
     }
 
-    fn taken_apart(&self, way: usize, known: &KnownWay, rest: &mut Rest<'_>) {
+    fn taken_apart(&self, way: usize, known: &KnownPath, rest: &mut Rest<'_>) {
         let direction = Direction::ALL[way];
         let of_way = self.passed.iter().filter(|((of, _), _)| *of == direction);
         let packets = of_way.map(|(_, packets)| *packets).max().unwrap_or(0);
@@ -253,10 +240,10 @@ impl Usual {
         if direction == Direction::Forward && known.pacing_ns > 0.0 {
             rest.take(Component::Pacing, known.pacing_ns);
         }
-        for line in &known.lines[way] {
-            rest.take(Component::Propagation, line.propagation_ns);
-            rest.take(Component::Latency, line.latency_ns);
-            rest.take(Component::Serialisation(line.name.clone()), line.sending_ns);
+        for link in &known.links[way] {
+            rest.take(Component::Propagation, link.propagation_ns);
+            rest.take(Component::Latency, link.latency_ns);
+            rest.take(Component::Serialisation(link.name.clone()), link.sending_ns);
         }
         // An estimate takes nothing of what is known.
         let estimates = self.waited_estimate.iter();
@@ -265,23 +252,6 @@ impl Usual {
             rest.take(Component::Queue(port.to_string()), ns);
         }
     }
-}
-
-/// What is known of a way without any packet.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct KnownWay {
-    /// Its links, there and back.
-    pub(super) lines: [Vec<Link>; 2],
-    /// The port by which packets leave their host.
-    pub(super) first_port: Option<String>,
-    /// The ports whose queues each load goes through.
-    pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
-    /// The ports whose queues other probes go through.
-    pub(super) ports_of_others: BTreeSet<String>,
-    /// The ports from which a shaper lets packets go.
-    pub(super) shaped_ports: BTreeSet<String>,
-    /// What the shaper before it takes, ns.
-    pub(super) pacing_ns: f64,
 }
 
 /// What is left of a stage, and where what was taken of it goes.
