@@ -59,7 +59,7 @@ struct ResumeNote {
 }
 
 /// Of a run whose trials others carry out: that it was asked for in these words, and of which shards it is made, if any.
-pub fn of_gathered(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
+pub(crate) fn of_gathered(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
     written(&Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
@@ -75,7 +75,7 @@ pub fn of_gathered(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
 
 /// Of a run that was asked for in these words and puts this host into these conditions in these ways; of a shard with how many
 /// trials it has.
-pub fn document(
+pub(crate) fn document(
     supplied: Vec<String>,
     target: Option<&str>,
     live: Option<&LiveOptions>,
@@ -96,7 +96,7 @@ pub fn document(
 }
 
 /// Of a run that is resumed in these words, and puts this host into these conditions in these ways.
-pub fn of_resume(supplied: Vec<String>, conditions: &[(HostCondition, Options)]) -> Value {
+pub(crate) fn of_resume(supplied: Vec<String>, conditions: &[(HostCondition, Options)]) -> Value {
     written(&ResumeNote {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,

@@ -19,9 +19,9 @@ use delaylab_wire::stamp;
 use std::net::SocketAddr;
 
 /// The target of a live run.
-pub struct LiveTarget {
+pub(crate) struct LiveTarget {
     /// For people.
-    pub name: String,
+    pub(crate) name: String,
     /// `None`: nothing is asked.
     target: Option<Target>,
     /// What answers there, where the run started it. It ends with the run.
@@ -40,7 +40,7 @@ impl LiveTarget {
     ///
     /// # Errors
     /// The name cannot be resolved, or no reflector can be started.
-    pub fn find(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
+    pub(crate) fn find(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
         if !resolved.planned.iter().any(asks) {
             return Ok(Self {
                 name: "ports of this host".to_owned(),
@@ -82,7 +82,7 @@ impl LiveTarget {
     }
 
     /// The world that probes it. A reflector of the run's own has no key, and where nothing is asked none is needed.
-    pub fn world(&self, options: &RunOptions) -> Live {
+    pub(crate) fn world(&self, options: &RunOptions) -> Live {
         let key = options.key.clone();
         let is_remote = self.target.is_some() && self.own.is_none();
         let mut world = live(key.clone().filter(|_| is_remote), options.stop.clone());
@@ -98,7 +98,7 @@ impl LiveTarget {
     ///
     /// # Errors
     /// Where one cannot be sent, or would send to another host what that host may take for an attack.
-    pub fn aimed(
+    pub(crate) fn aimed(
         &self,
         resolved: &Resolved,
         options: &RunOptions,
@@ -155,6 +155,6 @@ fn load_target(options: &RunOptions, echo: SocketAddr) -> Result<LoadTarget, Run
 }
 
 /// The live world, with probes that know this key.
-pub fn live(key: Option<Key>, stop: Stop) -> Live {
+pub(crate) fn live(key: Option<Key>, stop: Stop) -> Live {
     Live::new(Probing::new(key, stop))
 }

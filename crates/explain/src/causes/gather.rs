@@ -1,6 +1,16 @@
 //! The records of a run, trial by trial, as tallies of causes. Why a packet was late is asked once all trials are read: a repeat of
 //! which most packets were late shows what is usual in the others alone. Memory: 16 B a packet, 16 B more where processes
 //! were watched, about 150 B a late packet, and a few MB for the one-way delays of the trial that is read.
+//!
+//! Of trials that are the same simulation ([`Distinct`]) the first one counts. Which are the same depends on what a section pools, so that
+//! counts of two sections need not add up:
+//!
+//! | section | a copy is a trial with the same hash and |
+//! |---|---|
+//! | causes, sums of packets, ways ([`Gathered`]), losses, irregular answers | the same probe, by its index |
+//! | blackouts | the same label: levels and probe |
+//! | what is slow | the same levels and the same probe, by its name |
+//! | effects | the same probe, by its name, among trials of one level |
 
 use super::Worst;
 use super::anatomies::Anatomies;

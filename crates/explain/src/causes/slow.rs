@@ -438,7 +438,7 @@ impl Slow {
     }
 
     /// The run's own load that goes through the queue in which packets were late, in every combination in which they were; else empty.
-    pub fn load_beside(&self, what: &LateCause) -> String {
+    pub(super) fn load_beside(&self, what: &LateCause) -> String {
         let LateCause::Queue { port } = what else {
             return String::new();
         };

@@ -25,7 +25,7 @@ const SHORT: f64 = 0.5;
 
 /// The shortest stretch that has nine tenths of the losses, where those would seldom lie so close by chance: a scan statistic. Of each
 /// packet in the order in which they were due this says when that was, and whether it was answered.
-pub fn lossy_stretch(packets: &[(Nanos, bool)]) -> Option<LossyStretch> {
+pub(super) fn lossy_stretch(packets: &[(Nanos, bool)]) -> Option<LossyStretch> {
     let places = packets.iter().enumerate();
     let lost: Vec<usize> = places.filter(|(_, it)| !it.1).map(|(at, _)| at).collect();
     let most = (MOST * lost.len() as f64).ceil() as usize;
