@@ -127,12 +127,12 @@ pub struct Condition {
     pub packets: u64,
     /// Packets that were answered.
     pub answered: u64,
-    /// Share of the packets that were sent that was lost, 0 to 1.
+    /// The share of the packets that were sent that were lost, 0 to 1.
     pub lost: f64,
     /// Share of the packets that were not late of which TCP sent segments again, 0 to 1.
     pub sent_again: f64,
-    /// Packets that were late by a cause, and what they lost, ns: most lost first.
-    pub late: Vec<(LateCause, u64, f64)>,
+    /// What late packets were late by: most excess delay first.
+    pub late: Vec<OfCause>,
     /// The median response, ns.
     pub median_ns: f64,
     /// The mean response of packets that were not late, ns.
@@ -164,6 +164,17 @@ pub struct Condition {
     /// What lines, distance and the switches themselves take, ns; `None` where the path is not known.
     least_ns: Option<f64>,
     raw: Raw,
+}
+
+/// Packets of a combination that were late by one cause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfCause {
+    /// The cause.
+    pub what: LateCause,
+    /// How many.
+    pub packets: u64,
+    /// What they took longer than usual, altogether, ns.
+    pub excess_ns: f64,
 }
 
 /// What packets met in one queue.
@@ -299,7 +310,7 @@ impl Condition {
 
     /// Packets that were late.
     pub fn late_packets(&self) -> u64 {
-        self.late.iter().map(|(_, packets, _)| packets).sum()
+        self.late.iter().map(|of_cause| of_cause.packets).sum()
     }
 
     /// The share of answered packets that were.
@@ -478,7 +489,7 @@ impl Slow {
     /// Those with packets that were late by this.
     fn late_by(&self, what: &LateCause) -> impl Iterator<Item = &Condition> {
         let conditions = self.conditions.iter();
-        conditions.filter(move |condition| condition.late.iter().any(|(late, ..)| late == what))
+        conditions.filter(move |condition| condition.late.iter().any(|late| late.what == *what))
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
@@ -494,8 +505,8 @@ impl Slow {
         }
         let lost = |condition: &Condition| -> f64 {
             let late = condition.late.iter();
-            let of_these = late.filter(|(what, ..)| causes.contains(&what));
-            of_these.map(|(.., ns)| ns).sum()
+            let of_these = late.filter(|late| causes.contains(&&late.what));
+            of_these.map(|late| late.excess_ns).sum()
         };
         let all: f64 = self.conditions.iter().map(lost).sum();
         let all = all.max(lost_ns);
@@ -631,11 +642,15 @@ fn condition(
     let known = usual.known(trial, row.probe);
     let parts = told_by_handshakes(usual.anatomy.means(), handshake);
     let median_ns = median(streams.iter().copied())?;
-    let mut late: Vec<_> = late
+    let late = late
         .into_iter()
-        .map(|(what, (n, ns))| (what.clone(), n, ns))
-        .collect();
-    late.sort_by(|a, b| b.2.total_cmp(&a.2));
+        .map(|(what, (packets, excess_ns))| OfCause {
+            what: what.clone(),
+            packets,
+            excess_ns,
+        });
+    let mut late: Vec<OfCause> = late.collect();
+    late.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     let loads = trial.map_or(&[][..], |trial| &trial.loads);
     let loads: Vec<Load> = loads
         .iter()

@@ -119,14 +119,18 @@ fn what_is_slow_itself_is_no_reference() {
 
 #[test]
 fn what_is_in_no_condition_is_part_of_the_whole() {
-    let late = |lost_ms: f64| vec![(LateCause::Server, 1, lost_ms * MS)];
-    let with = |lost_ms: f64| Condition {
-        late: late(lost_ms),
+    let late = |excess_ms: f64| OfCause {
+        what: LateCause::Server,
+        packets: 1,
+        excess_ns: excess_ms * MS,
+    };
+    let with = |excess_ms: f64| Condition {
+        late: vec![late(excess_ms)],
         ..condition("a", "size 1B", 1.0, None)
     };
-    let share = |lost_ms: [f64; 2], all_ms: f64| {
+    let share = |excess_ms: [f64; 2], all_ms: f64| {
         let slow = Slow {
-            conditions: lost_ms.map(with).to_vec(),
+            conditions: excess_ms.map(with).to_vec(),
             ..Slow::default()
         };
         let (_, share) = slow.worst_in(&[&LateCause::Server], all_ms * MS).unwrap();
