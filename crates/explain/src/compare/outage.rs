@@ -11,10 +11,13 @@ use delaylab_model::words::all_of;
 use delaylab_stats::outage::{self, Outage, RARE};
 use delaylab_stats::summary::Counts;
 
+// Chosen by hand, each of them.
+
 /// An outage is at least this many times as long as any row of losses of either side behind which packets were answered: where
-/// losses come in rows, some trials end within one. And a side has an outage that the other one has not where it lost this
-/// many times as much of its packets so.
-const TIMES: u64 = 4;
+/// losses come in rows, some trials end within one.
+const TIMES_AS_LONG: u64 = 4;
+/// A side has an outage that the other one has not where it lost this many times as much of its packets so.
+const TIMES_AS_MUCH: u64 = 4;
 /// Dead trials and those that ended so are as likely in either side if they are fewer than one of this many.
 const MANY: usize = 10;
 /// Of fewer packets it is no news that none was answered.
@@ -256,7 +259,7 @@ impl Outages {
 
     fn of_trials(both: &[Vec<Trial>; 2]) -> [Self; 2] {
         let over = both.iter().map(|side| longest_over(side)).max();
-        let least = TIMES * over.unwrap_or(0);
+        let least = TIMES_AS_LONG * over.unwrap_or(0);
         both.each_ref().map(|side| Self::of_at_least(least, side))
     }
 
@@ -314,7 +317,7 @@ impl Outages {
             self.packets * other.ends.all(),
             other.packets * self.ends.all(),
         );
-        self.is_any() && other.ends.all() > 0 && own >= TIMES * its
+        self.is_any() && other.ends.all() > 0 && own >= TIMES_AS_MUCH * its
     }
 
     /// `B is not answered any more from 900 ms on (247 packets in a row)`; empty where there was none.
