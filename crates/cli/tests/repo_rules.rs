@@ -69,6 +69,7 @@ const RULES: &[(&str, Rule)] = &[
     ("what decides does no input or output", pure_crates),
     ("modules of a crate form no circles", circles::circles),
     ("a crate's first lines are its map", maps),
+    ("a table of modules names each of them", tables),
     ("the changelog knows this version", changelog),
     ("no path of somebody's machine", machine_paths),
     ("nothing is left to be done", leftovers),
@@ -156,6 +157,11 @@ const PLANTED: &[Planted] = &[
         rule: "a crate's first lines are its map",
         path: "crates/kernel/src/lib.rs",
         change: |text| text.replacen("//!", "//", 1),
+    },
+    Planted {
+        rule: "a table of modules names each of them",
+        path: "crates/explain/src/compare.rs",
+        change: |text| text + "\npub(super) mod unheard_of;\n",
     },
     Planted {
         rule: "the changelog knows this version",
@@ -408,6 +414,57 @@ fn unmapped(path: &str, text: &str) -> Vec<String> {
                 .any(|row| link.iter().any(|link| row.contains(link)))
         })
         .map(|module| format!("{path}: its map leaves `{module}` out"))
+        .collect()
+}
+
+/// Below the roots a module need not begin with a table, but one that is there has each module that is always compiled.
+fn tables(tree: &Tree) -> Vec<String> {
+    let sources = tree.files.iter().filter(|(path, _)| {
+        path.contains("/src/") && path.ends_with(".rs") && !path.ends_with("/lib.rs")
+    });
+    sources
+        .flat_map(|(path, text)| left_out(path, text))
+        .collect()
+}
+
+fn left_out(path: &str, text: &str) -> Vec<String> {
+    let head: Vec<&str> = text
+        .lines()
+        .take_while(|line| line.starts_with("//!"))
+        .collect();
+    let is_of_modules = |line: &&str| {
+        ["//! | module |", "//! | file |"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    // Formats of the same form have one row.
+    let has_others = head
+        .iter()
+        .any(|line| line.starts_with("//! | each other |"));
+    if !head.iter().any(|line| is_of_modules(&line)) || has_others {
+        return Vec::new();
+    }
+    let is_named = |module: &str| {
+        let names = [
+            format!("`{module}`"),
+            format!("`mod@{module}`"),
+            format!("`{module}.rs`"),
+            format!("/{module}.rs`"),
+        ];
+        head.iter()
+            .any(|row| names.iter().any(|name| row.contains(name)))
+    };
+    let before = std::iter::once("").chain(text.lines());
+    let modules = text.lines().zip(before).filter_map(|(line, before)| {
+        let module = line
+            .split_once("mod ")
+            .filter(|(public, _)| public.is_empty() || public.starts_with("pub"))?
+            .1;
+        (!before.starts_with("#[cfg(")).then_some(module.strip_suffix(';')?)
+    });
+    modules
+        .filter(|module| !is_named(module))
+        .map(|module| format!("{path}: its table leaves `{module}` out"))
         .collect()
 }
 

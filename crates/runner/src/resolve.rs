@@ -6,7 +6,7 @@
 //! | [`in_world`] | one whose target is resolved already, as that of `ping` | nothing is looked up |
 //! | [`of_resumed`] | a run that goes on | errors are the caller's |
 //! | [`of_run`] | a run that is read | errors are among the run's problems |
-//! | [`again`] | any text that a run recorded | the two before are made of it |
+//! | [`again`] | the text that a run recorded | errors are the caller's |
 
 use crate::error::RunnerError;
 use crate::options::LiveOptions;

@@ -128,8 +128,8 @@ impl Ends {
     }
 }
 
-/// Which cases are no chance, by how likely each is by chance: with R of m said to be none, those of less than R/m of [`RARE`]
-/// (Benjamini and Hochberg 1995). `None`: it is none of them.
+/// Which of these p-values are significant at a false discovery rate of [`RARE`] (Benjamini and Hochberg 1995): with R of m found to be,
+/// those of less than R/m of it. `None` is not tested, and is not significant.
 pub(super) fn are_no_chance(chances: &[Option<f64>]) -> Vec<bool> {
     let mut ranked: Vec<f64> = chances.iter().flatten().copied().collect();
     ranked.sort_by(f64::total_cmp);

@@ -14,6 +14,8 @@
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | `in_host` | what the user should know of packets that hosts dropped |
 //! | [`shortest`] | the shortest round trip to a target, which probes share |
+//! | `arrival` | when a reply that comes in pieces arrived |
+//! | `least_payload` | the shortest request of each method |
 //! | [`open`], [`exchange`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run_by`, and its row in the table of

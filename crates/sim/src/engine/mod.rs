@@ -20,6 +20,7 @@
 //! | `transfers` | finite transfers, one after the other |
 //! | `guarded` | what links need to lose nothing |
 //! | `refusals` | what cannot be simulated |
+//! | `pointless` | what has an effect that is hardly meant |
 //! | `sections` | what sections of an experiment mean |
 //! | `tcp_load` | what the end systems of a TCP load do |
 //! | `set_up` | all of it from a trial |

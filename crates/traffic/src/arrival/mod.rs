@@ -6,6 +6,7 @@
 //! | [`poisson`] | at exponential gaps |
 //! | [`on_off`] | evenly spaced in bursts with silences between them |
 //! | [`replay`] | when a file says |
+//! | [`section`] | as a `[[load]]` of an experiment has them |
 //!
 //! [`section`] makes them of a `[[load]]`.
 //!

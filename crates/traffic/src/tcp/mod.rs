@@ -14,6 +14,7 @@
 //! | `rack`, `tail_loss` | losses by time, and the probe of a tail (RFC 8985) |
 //! | `rate`, `pacing` | delivery rate samples, and segments that leave at a rate |
 //! | `congestion` | how the congestion window grows and shrinks; a file for each algorithm |
+//! | `ranges` | pieces of a stream, in order and apart from each other |
 //! | `timer` | the retransmission time-out: RFC 6298, or the coarse ticks of 1995 |
 //! | `receiver` | when an ACK leaves; `reassembly`, `delayed` and `echo` are its parts |
 //!

@@ -30,6 +30,7 @@
 //! | `over_time.rs` | quantiles of a panel's delays in stretches of time |
 //! | `marks.rs` | what happened to the host meanwhile |
 //! | `noise_totals.rs` | what disturbed the host, summed up by who it was |
+//! | `resumed.rs` | what was different where a run was taken up again |
 //! | `wall_clock.rs` | when the trials of a panel were |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
