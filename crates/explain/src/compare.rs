@@ -62,7 +62,7 @@ const MOST_PAIRS_IN_FULL: usize = 3;
 pub struct Comparison {
     /// What the verdicts are about.
     pub headline: Measure,
-    /// Each probe under each combination of levels that both have; handshakes beside requests last.
+    /// Each probe under each combination of levels that both have; handshakes during requests last.
     pub pairs: Vec<PairFigures>,
     /// All pairs that were asked for together, where there are several.
     pub whole: Option<Whole>,

@@ -52,8 +52,7 @@ pub struct RunOptions {
     pub supplied: Vec<String>,
 }
 
-/// Where the packets of a live run go beside its target, and what was allowed: what `environment.json` keeps for those who
-/// resume the run.
+/// Where the packets of a live run go, but for the name of its target, and what was allowed: what `environment.json` keeps for a resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LiveOptions {
     /// Port of the target's reflector.

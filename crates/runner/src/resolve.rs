@@ -123,7 +123,7 @@ fn by_family(
 /// The trials with the folder of their measured part, wherever they will be read from.
 ///
 /// # Errors
-/// Where there is no such run, or nothing in it to show beside this one.
+/// Where there is no such run, or nothing in it to show next to this one.
 fn with_measured(
     experiment: &Experiment,
     choices: &Choices,

@@ -54,7 +54,7 @@ pub struct Change {
     /// Median after the change, as `before`.
     pub after: f64,
     /// The 95 % interval of the relative difference; `None` where a level has too few packets for one, or they resemble each
-    /// other too much. That it changed is known from all that is beside it.
+    /// other too much. That it changed is known from all levels together.
     pub relative: Option<(f64, f64)>,
     /// The stages that moved by most of it; `None` where the stamps do not tell several apart, or where it is in many of them.
     pub stages: Option<StageSet>,

@@ -220,7 +220,8 @@ impl Explanation {
         if all > 0.0 { cause.lost_ns / all } else { 0.0 }
     }
 
-    /// Share of the excess delay for which causes of one place are responsible, 0 to 1; the run's own load is none.
+    /// Share of the excess delay for which causes of one place are responsible, 0 to 1. The run's own load is none of them; what the
+    /// clock did counts here, as it does not in the answer.
     pub fn share_of(&self, place: Place) -> f64 {
         let of_place = self.found().filter(|cause| cause.what.place() == place);
         of_place.map(|cause| self.share_of_lost(cause)).sum()

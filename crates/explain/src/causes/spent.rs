@@ -210,7 +210,10 @@ impl Usual {
     pub(super) fn spent(&self, parts: &[Part], known: &KnownPath) -> Vec<Spent> {
         let mut spent = BTreeMap::<Component, f64>::new();
         for part in parts {
-            let mut rest = Rest(part.ns, &mut spent);
+            let mut rest = Rest {
+                ns: part.ns,
+                taken: &mut spent,
+            };
             for (way, stage) in [Stage::ForwardPath, Stage::ReturnPath]
                 .into_iter()
                 .enumerate()
@@ -219,8 +222,8 @@ impl Usual {
                     self.taken_apart(way, known, &mut rest);
                 }
             }
-            let Rest(rest, _) = rest;
-            *spent.entry(Component::Stages(part.stages)).or_default() += rest;
+            let left = rest.ns;
+            *spent.entry(Component::Stages(part.stages)).or_default() += left;
         }
         let spent = spent.into_iter();
         spent
@@ -254,13 +257,16 @@ impl Usual {
     }
 }
 
-/// What is left of a stage, and where what was taken of it goes.
-struct Rest<'a>(f64, &'a mut BTreeMap<Component, f64>);
+/// What is left of a stage, ns, and what was taken of it.
+struct Rest<'a> {
+    ns: f64,
+    taken: &'a mut BTreeMap<Component, f64>,
+}
 
 impl Rest<'_> {
     fn take(&mut self, component: Component, ns: f64) {
-        let ns = ns.min(self.0).max(0.0);
-        self.0 -= ns;
-        *self.1.entry(component).or_default() += ns;
+        let ns = ns.min(self.ns).max(0.0);
+        self.ns -= ns;
+        *self.taken.entry(component).or_default() += ns;
     }
 }

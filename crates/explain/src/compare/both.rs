@@ -69,7 +69,7 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// The same without handshakes that `ping` made beside its requests, unless there is nothing else.
+    /// The same without handshakes that `ping` made during its requests, unless there is nothing else.
     pub(super) fn asked_for(&self) -> Self {
         let all = 0..self.streams.len();
         let kept: Vec<usize> = all.filter(|&at| !self.is_beside(at)).collect();

@@ -120,7 +120,7 @@ fn steps(found: &Steps, direction: Direction) -> String {
     format!("Cells of 48 bytes: {added}; a cell takes {height}{way}{rate}.{unlike}")
 }
 
-/// How steps differ, and a jump beside them.
+/// How steps differ, and a jump among them.
 fn unlike(found: &Steps) -> String {
     let uneven = found.uneven.map(|uneven| {
         let [least, most, sd] = [uneven.least_ns, uneven.most_ns, uneven.sd_ns].map(format_duration_f64);

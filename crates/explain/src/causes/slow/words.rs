@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// So much of the response is worth being named where nothing is slow.
 const MOST_OF: f64 = 0.5;
-/// A link that takes so much of the response is worth being named beside propagation.
+/// A link that takes so much of the response is worth being named next to propagation.
 const WORTH_NAMING: f64 = 0.05;
 /// Late packets that move a mean by less than this share of it need no figure of their own.
 const MOVES: f64 = 0.01;
