@@ -441,7 +441,7 @@ fn left_out(path: &str, text: &str) -> Vec<String> {
     let has_others = head
         .iter()
         .any(|line| line.starts_with("//! | each other |"));
-    if !head.iter().any(|line| is_of_modules(&line)) || has_others {
+    if !head.iter().any(is_of_modules) || has_others {
         return Vec::new();
     }
     let is_named = |module: &str| {

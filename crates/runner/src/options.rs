@@ -121,7 +121,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// It was begun with a key, and there is none.
-    pub(crate) fn as_begun(mut self, environment: &Value) -> Result<Self, RunnerError> {
+    pub(crate) fn filled_in_from(mut self, environment: &Value) -> Result<Self, RunnerError> {
         let Some(begun) = LiveOptions::of_run(environment) else {
             return Ok(self);
         };
@@ -191,7 +191,7 @@ mod tests {
                 port,
                 ..RunOptions::default()
             };
-            options.as_begun(&environment).unwrap()
+            options.filled_in_from(&environment).unwrap()
         };
         let same = resumed(LoadChoice::default(), None);
         assert_eq!(same.family, Family::V4);
@@ -213,7 +213,7 @@ mod tests {
         );
         assert_eq!(other.began_at, went_to(None));
         // Of a run that says nothing of it, nothing is allowed.
-        let older = RunOptions::default().as_begun(&json!({})).unwrap();
+        let older = RunOptions::default().filled_in_from(&json!({})).unwrap();
         assert!(!older.allow_load && older.began_at == Addresses::default());
     }
 
@@ -233,7 +233,7 @@ mod tests {
             has_key: true,
             ..LiveOptions::default()
         };
-        let resumed = RunOptions::default().as_begun(&json!({ LIVE: live }));
+        let resumed = RunOptions::default().filled_in_from(&json!({ LIVE: live }));
         assert!(resumed.is_err_and(|why| why.to_string().contains("--key-file")));
     }
 }

@@ -37,7 +37,7 @@ impl Resumable {
             share: shard::of_run(folder, environment)?.map(Share::Shard),
             ..options
         };
-        let options = options.as_begun(environment)?;
+        let options = options.filled_in_from(environment)?;
         let resolved = resolve::of_resumed(folder, &resumed)?;
         let any_left = run::any_left(&resolved, &options, &resumed.done, folder)?;
         if any_left && resolved.world == WorldName::Sim {
