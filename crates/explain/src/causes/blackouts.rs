@@ -1,7 +1,7 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::combination::{self, is_blackout, rows_of_trials, tried};
+use super::combination::{self, Place, is_blackout, place, rows_of_trials, tried};
 use super::line::ports_there;
 use super::met::{Met, planned, timeout};
 use super::totals::total;
@@ -10,7 +10,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
-use delaylab_model::record::Record;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{Dropped, LossDirection};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
@@ -192,7 +192,9 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         None => met.and_dropped(rows, dropped.as_deref()),
     };
     let unanswered = OnceCell::new();
-    let unanswered = || unanswered.get_or_init(|| Acknowledged::read(run, rows));
+    let unanswered = || {
+        unanswered.get_or_init(|| Acknowledged::of_all(Acknowledged::of_rows(run, rows).values()))
+    };
     let lost = lost.map(|lost| {
         let Some(arrived) = acknowledged(unanswered()) else {
             return lost;
@@ -271,29 +273,35 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Requests without an answer, and after what time the far kernel acknowledged those that came to it.
-#[derive(Debug, Default)]
+/// Lost requests by TCP, and after what time the far kernel acknowledged those that came to it. Of a refused one or one whose reply was
+/// corrupt it is known what came back.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Acknowledged {
     all: u64,
     after: Vec<f64>,
 }
 
 impl Acknowledged {
-    /// Of the requests by TCP of these rows.
-    pub(super) fn read(run: &Run, rows: &[&TrialRow]) -> Self {
-        let mut unanswered = Self::default();
-        for row in rows.iter().filter(|row| is_by_tcp(row)) {
-            run.scan(Some(row.trial), |of, record| {
-                if of.probe == row.probe && !record.answered() && record.ended() {
-                    unanswered.push(record);
+    /// Of the requests of each of these rows, by the trial and probe of those that go by TCP: each trial is read once.
+    pub(super) fn of_rows(run: &Run, rows: &[&TrialRow]) -> BTreeMap<Place, Self> {
+        let by_tcp = rows.iter().filter(|row| is_by_tcp(row.method));
+        let mut of_rows: BTreeMap<_, _> = by_tcp.map(|row| (place(row), Self::default())).collect();
+        let trials: BTreeSet<u32> = of_rows.keys().map(|(trial, _)| *trial).collect();
+        for trial in trials {
+            run.scan(Some(trial), |row, record| {
+                if let Some(of_row) = of_rows.get_mut(&place(row)) {
+                    of_row.push(record);
                 }
             });
         }
-        unanswered
+        of_rows
     }
 
-    /// Takes the record of a request that was not answered.
+    /// Takes a record: it counts if it is of such a request.
     pub(super) fn push(&mut self, record: &Record) {
+        if record.outcome != Outcome::Lost || !is_by_tcp(record.method) {
+            return;
+        }
         self.all += 1;
         let sent = record.t_tx.or(record.t_send);
         let acknowledged = record.t_ack.zip(sent);
@@ -301,7 +309,14 @@ impl Acknowledged {
         self.after.extend(after);
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    /// All of these together.
+    pub(super) fn of_all<'a>(each: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        each.into_iter().for_each(|one| all.merge(one));
+        all
+    }
+
+    fn merge(&mut self, other: &Self) {
         self.all += other.all;
         self.after.extend(&other.after);
     }
@@ -310,10 +325,17 @@ impl Acknowledged {
         self.after.len() as u64 == self.all
     }
 
+    /// Had most of them arrived?
+    pub(super) fn are_most(&self) -> bool {
+        2 * self.after.len() as u64 > self.all
+    }
+
     /// `all 30 requests were acknowledged, 46.0 ms after being sent (median), so that they arrived`; `None` where most were not.
     pub(super) fn said(&self) -> Option<String> {
+        if !self.are_most() {
+            return None;
+        }
         let requests = match (self.after.len() as u64, self.all) {
-            (count, all) if 2 * count <= all => return None,
             (1, 1) => "the request was".to_owned(),
             (count, all) if count == all => format!("all {all} requests were"),
             (count, all) => format!("{count} of {all} requests {}", were(count)),
@@ -349,8 +371,8 @@ pub(super) fn may_have_dropped<'a>(
 }
 
 /// Does the far kernel acknowledge its requests?
-pub(super) fn is_by_tcp(row: &TrialRow) -> bool {
-    row.method.is_stream() || row.method.asks_server()
+fn is_by_tcp(method: Method) -> bool {
+    method.is_stream() || method.asks_server()
 }
 
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
@@ -603,7 +625,43 @@ mod tests {
     use crate::causes::Explanation;
     use crate::causes::testing::row;
     use crate::flawed::Flawed;
+    use delaylab_model::MILLISECOND;
     use delaylab_model::trial::LostInHost;
+
+    /// A refusal is an answer, and so are other bytes.
+    #[test]
+    fn only_lost_requests_by_tcp_count_as_acknowledged() {
+        let said = |each: &[(Method, Outcome, bool)]| {
+            let mut found = Acknowledged::default();
+            for &(method, outcome, is_acknowledged) in each {
+                let mut record = Record::due(0, 0, 0, method, 0);
+                record.outcome = outcome;
+                record.t_send = Some(0);
+                record.t_ack = is_acknowledged.then_some(MILLISECOND);
+                found.push(&record);
+            }
+            found.said()
+        };
+        let others = [
+            (Method::Http, Outcome::Refused, true),
+            (Method::Http, Outcome::Corrupt, true),
+            (Method::Http, Outcome::Late, true),
+            (Method::Udp, Outcome::Lost, false),
+        ];
+        assert_eq!(said(&others), None);
+        for method in [Method::Http, Method::Tcp] {
+            let lost = [(method, Outcome::Lost, true), (method, Outcome::Lost, true)];
+            assert_eq!(
+                said(&[&others[..], &lost].concat()).unwrap(),
+                "all 2 requests were acknowledged, 1.00 ms after being sent (median), so that they arrived"
+            );
+        }
+        let most = [
+            (Method::Http, Outcome::Lost, true),
+            (Method::Http, Outcome::Lost, false),
+        ];
+        assert_eq!(said(&most), None);
+    }
 
     #[test]
     fn the_direction_of_some_is_not_said_of_all() {

@@ -45,6 +45,14 @@ pub(super) fn rows_by_label(
     alike
 }
 
+/// The trial and the probe of a row, which no other one of its run has.
+pub(super) type Place = (u32, u16);
+
+/// Those of this row.
+pub(super) const fn place(row: &TrialRow) -> Place {
+    (row.trial, row.probe)
+}
+
 /// Of all rows those of the trials of these: what a world says of the path of a trial stands in the row of one of its probes.
 pub(super) fn rows_of_trials<'a>(
     all: impl Iterator<Item = &'a TrialRow>,

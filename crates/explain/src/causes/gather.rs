@@ -115,7 +115,7 @@ pub(super) struct GatheredStream<'a> {
     pub(super) paused: BTreeMap<Arc<str>, WhyPaused>,
     /// By cause: packets that were late, and what they took longer than usual, ns.
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
-    /// Requests that no reply came to.
+    /// Lost requests by TCP.
     pub(super) lost: Acknowledged,
     /// Did a connection carry any of its packets?
     pub(super) has_connections: bool,
@@ -180,9 +180,7 @@ impl GatheredStream<'_> {
             self.corrupt.push(self.due.len());
         }
         self.has_connections |= record.connection.is_some() || record.t_ack.is_some();
-        if record.outcome == Outcome::Lost && is_request(record.method) {
-            self.lost.push(record);
-        }
+        self.lost.push(record);
         self.due.push(due);
         self.response
             .push(response(record).map_or(f64::NAN, |ns| ns as f64));

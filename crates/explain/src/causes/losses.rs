@@ -2,10 +2,10 @@
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
 use super::blackouts::{
-    Acknowledged, counted_errors, counted_failures, end, failures, is_by_tcp, may_have_dropped,
-    rejected, which_way,
+    Acknowledged, counted_errors, counted_failures, end, failures, may_have_dropped, rejected,
+    which_way,
 };
-use super::combination::{self, dropped, is_blackout, rows_of_trials};
+use super::combination::{self, Place, dropped, is_blackout, place, rows_of_trials};
 use super::gather::{GatheredStream, with_requests};
 use super::met::{Met, timeout};
 use super::stretch::{self, LossyStretch};
@@ -75,9 +75,11 @@ pub struct Stretch {
 /// others it is left out that they were.
 pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> {
     let acknowledged = |rows: &[&TrialRow]| {
-        let drops = drops(rows_of_trials(run.trials().iter(), rows));
-        let read = (!drops.is_empty()).then(|| Acknowledged::read(run, rows));
-        read.unwrap_or_default()
+        let all = run.trials().iter();
+        let dropping = all.filter(|row| dropped(std::iter::once(*row)).next().is_some());
+        let dropping: BTreeSet<u32> = dropping.map(|row| row.trial).collect();
+        let rows = rows.iter().filter(|row| dropping.contains(&row.trial));
+        Acknowledged::of_rows(run, &rows.copied().collect::<Vec<_>>())
     };
     find(
         run,
@@ -90,13 +92,14 @@ pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> 
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose. `outage` says the
-/// longest outage of a row that has not kept it, `stretch` where most losses of a row are, `acknowledged` which requests of these rows that were lost had arrived.
+/// longest outage of a row that has not kept it, `stretch` where most losses of a row are, `acknowledged` of these rows which lost
+/// requests of each had arrived.
 pub(super) fn find(
     run: &Run,
     resolved: Option<&Resolved>,
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
     stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
-    acknowledged: impl Fn(&[&TrialRow]) -> Acknowledged,
+    acknowledged: impl Fn(&[&TrialRow]) -> BTreeMap<Place, Acknowledged>,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
@@ -137,7 +140,7 @@ pub(super) fn find(
         outage: longest_outage(run, &rows, outage),
         stretch: lossy_stretch(run, &rows, stretch),
         corrupt: total(&rows, "corrupt"),
-        reason: reason(run, resolved, &rows, acknowledged),
+        reason: reason(run, resolved, &rows, acknowledged(&rows)),
     })
 }
 
@@ -156,11 +159,12 @@ fn reason(
     run: &Run,
     resolved: Option<&Resolved>,
     all: &[&TrialRow],
-    acknowledged: impl Fn(&[&TrialRow]) -> Acknowledged,
+    mut acknowledged: BTreeMap<Place, Acknowledged>,
 ) -> Option<String> {
-    let has_arrived = |row: &&TrialRow| is_by_tcp(row) && acknowledged(&[*row]).said().is_some();
+    acknowledged.retain(|_, of_row| of_row.are_most());
+    let each = all.iter();
     let (arrived, rows): (Vec<&TrialRow>, Vec<&TrialRow>) =
-        all.iter().partition(|row| has_arrived(row));
+        each.partition(|row| acknowledged.contains_key(&place(row)));
     let rows = rows.as_slice();
     let (late, in_time): (Vec<&TrialRow>, Vec<&TrialRow>) =
         rows.iter().partition(|row| may_have_waited(resolved, row));
@@ -175,7 +179,7 @@ fn reason(
         None => by_drops(run, rows),
     };
     seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
-    let of_arrived = acknowledged(&arrived);
+    let of_arrived = Acknowledged::of_all(acknowledged.values());
     seen.extend(of_arrived.said().map(|said| {
         let drops = may_have_dropped(run, resolved, &arrived, &of_arrived);
         let arrived_there = format!(
@@ -183,7 +187,8 @@ fn reason(
         );
         let why = std::iter::once(arrived_there).chain(Dropped::reasons(drops));
         let why: Vec<String> = why.collect();
-        (total(&arrived, "lost"), vec![why.join("; ")])
+        let lost = total(&arrived, "lost").saturating_sub(total(&arrived, "refused"));
+        (lost, vec![why.join("; ")])
     }));
     let seen = most_first(seen);
     unseen.retain(|row| 2 * total(&[row], "refused") <= total(&[row], "lost"));
@@ -210,17 +215,6 @@ fn failed(rows: &[&TrialRow]) -> Option<String> {
     let count: u64 = failures.iter().map(|(_, count)| count).sum();
     let all = count > 0 && count == total(rows, "refused");
     all.then(|| counted_failures(&failures).join("; "))
-}
-
-/// Which requests of these rows that were lost had been acknowledged, from their streams.
-pub(super) fn acknowledged_of(streams: &[GatheredStream<'_>], rows: &[&TrialRow]) -> Acknowledged {
-    let place = |row: &TrialRow| (row.trial, row.probe);
-    let places: BTreeSet<_> = rows.iter().map(|row| place(row)).collect();
-    let mut all = Acknowledged::default();
-    let of_rows = streams.iter();
-    let of_rows = of_rows.filter(|stream| places.contains(&place(stream.row)));
-    of_rows.for_each(|stream| all.merge(&stream.lost));
-    all
 }
 
 /// How many packets were lost, and the reasons for which they may have been.
@@ -282,7 +276,6 @@ fn longest_outage(
     };
     let each = rows.iter().filter_map(|row| Some((row, of(row)?)));
     // Of those that are alike, the last one of the run.
-    let place = |row: &TrialRow| (row.trial, row.probe);
     let (row, longest) = each.max_by_key(|(row, outage)| (outage.packets, place(row)))?;
     Some(Outage {
         trial: (run.trial_count() > 1).then_some(row.trial),
@@ -315,34 +308,49 @@ fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
     outage::longest(packets)
 }
 
-/// The longest outage of a row, from its stream.
-pub(super) fn outage_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<outage::Outage> {
-    let packets = ended(streams, row)?;
-    outage::longest(packets.map(|(packet, _)| packet).collect())
-}
+/// The streams of a run.
+pub(super) struct Streams<'a>(BTreeMap<Place, &'a GatheredStream<'a>>);
 
-/// Where most losses of a row are, from its stream.
-pub(super) fn stretch_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<LossyStretch> {
-    let packets = ended(streams, row)?;
-    let kept = packets.filter(|(_, is_corrupt)| !is_corrupt);
-    stretch::lossy_stretch(&kept.map(|(packet, _)| packet).collect::<Vec<_>>())
-}
+impl<'a> Streams<'a> {
+    pub(super) fn new(streams: &'a [GatheredStream<'a>]) -> Self {
+        let each = streams.iter().map(|stream| (place(stream.row), stream));
+        Self(each.collect())
+    }
 
-/// When each packet of a row that was waited for to its end was due, and whether it was answered; and whether its reply was corrupt.
-fn ended<'a>(
-    streams: &'a [GatheredStream<'_>],
-    row: &TrialRow,
-) -> Option<impl Iterator<Item = ((Nanos, bool), bool)> + 'a> {
-    let place = |row: &TrialRow| (row.trial, row.probe);
-    let mut streams = streams.iter();
-    let stream = streams.find(|stream| place(stream.row) == place(row))?;
-    let packets = stream.due.iter().zip(&stream.response).zip(0..);
-    let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
-    let each = ended.map(|((due, response), at)| {
-        let is_corrupt = stream.corrupt.binary_search(&at).is_ok();
-        ((*due, !response.is_nan()), is_corrupt)
-    });
-    Some(each)
+    /// The longest outage of a row.
+    pub(super) fn outage(&self, row: &TrialRow) -> Option<outage::Outage> {
+        let packets = self.ended(row)?;
+        outage::longest(packets.map(|(packet, _)| packet).collect())
+    }
+
+    /// Where most losses of a row are.
+    pub(super) fn stretch(&self, row: &TrialRow) -> Option<LossyStretch> {
+        let packets = self.ended(row)?;
+        let kept = packets.filter(|(_, is_corrupt)| !is_corrupt);
+        stretch::lossy_stretch(&kept.map(|(packet, _)| packet).collect::<Vec<_>>())
+    }
+
+    /// Which lost requests of each of these rows had been acknowledged.
+    pub(super) fn acknowledged(&self, rows: &[&TrialRow]) -> BTreeMap<Place, Acknowledged> {
+        let places = rows.iter().map(|row| place(row));
+        let each = places.filter_map(|place| Some((place, self.0.get(&place)?.lost.clone())));
+        each.collect()
+    }
+
+    /// When each packet of a row that was waited for to its end was due, and whether it was answered; and whether its reply was corrupt.
+    fn ended(
+        &self,
+        row: &TrialRow,
+    ) -> Option<impl Iterator<Item = ((Nanos, bool), bool)> + use<'a>> {
+        let stream = *self.0.get(&place(row))?;
+        let packets = stream.due.iter().zip(&stream.response).zip(0..);
+        let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
+        let each = ended.map(|((due, response), at)| {
+            let is_corrupt = stream.corrupt.binary_search(&at).is_ok();
+            ((*due, !response.is_nan()), is_corrupt)
+        });
+        Some(each)
+    }
 }
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.

@@ -405,15 +405,16 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     occupied::find(run, &gathered, processes, &mut slow);
     let drops = losses::drops(run.trials().iter());
     let causes = CauseFinder::new(&gathered, processes, &slow, &drops).causes();
+    let streams = losses::Streams::new(&gathered.streams);
     Explanation {
         flawed: Flawed::of_run(run),
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(
             run,
             resolved,
-            |row| losses::outage_of(&gathered.streams, row),
-            |row| losses::stretch_of(&gathered.streams, row),
-            |rows| losses::acknowledged_of(&gathered.streams, rows),
+            |row| streams.outage(row),
+            |row| streams.stretch(row),
+            |rows| streams.acknowledged(rows),
         ),
         irregular: irregular(run, resolved, &gathered),
         slow,
