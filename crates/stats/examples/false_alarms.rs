@@ -5,10 +5,15 @@
 //! (standard deviation). A line for each law: the share of pairs of runs in which any of the six shifts is told, all
 //! six allowed for; in which the interval at 95 % of the mean, the median and p99 leaves out zero; and the same with
 //! B longer by a tenth.
+//!
+//! Then the same of losses, of 500 packets in each trial: the share of pairs of runs in which the loss is told, as one of four figures,
+//! where both lose 2 %, or none and 2 %, 1 and 2 %, 1 and 5 %. Each packet is lost by itself, by a share that differs from trial to trial by 0, 30
+//! or 100 % (log-normal).
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
+use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::two_samples::{SHIFTS, Series, Shift, shifts};
+use delaylab_stats::two_samples::{SHIFTS, Series, Shift, shift, shifts};
 
 const PACKETS: usize = 300;
 /// Six shifts of the same packets, which count for three, and loss.
@@ -63,6 +68,48 @@ fn main() {
             }
         }
     }
+    tell_losses(runs);
+}
+
+/// Packets that A and B lose.
+const LOSSES: [[f64; 2]; 4] = [[0.02, 0.02], [0.0, 0.02], [0.01, 0.02], [0.01, 0.05]];
+
+fn tell_losses(runs: u64) {
+    println!("\ntrials vary by  2 % 2 %  0 % 2 %  1 % 2 %  1 % 5 %");
+    for trials in [2, 3, 5, 10] {
+        for varying in [0.0, 0.3, 1.0] {
+            print!("{trials:6} {varying:7}");
+            for shares in LOSSES {
+                let told = (0..runs).filter(|&seed| loss_is_told(trials, varying, shares, seed));
+                print!("   {:5.1}%", told.count() as f64 / runs as f64 * 100.0);
+            }
+            println!();
+        }
+    }
+}
+
+fn loss_is_told(trials: usize, varying: f64, shares: [f64; 2], seed: u64) -> bool {
+    const PACKETS: usize = 500;
+    let lost = Functional::Share {
+        beyond: Beyond::More,
+        bound: 0.0,
+    };
+    let mut random = SplitMix::new(seed);
+    let sides = shares.map(|share| -> Vec<Vec<f64>> {
+        let mut trial = || -> Vec<f64> {
+            let own = share * (varying * random.normal() - varying * varying / 2.0).exp();
+            let mut packet = || f64::from(u8::from(random.uniform() < own));
+            (0..PACKETS).map(|_| packet()).collect()
+        };
+        (0..trials).map(|_| trial()).collect()
+    });
+    let [a, b] = sides.each_ref().map(|side| as_series(side));
+    is_told(&shift(lost, &a, &b, seed), LOOKS)
+}
+
+fn as_series(side: &[Vec<f64>]) -> Vec<Series<'_>> {
+    let trials = side.iter().map(Vec::as_slice);
+    trials.map(Series::from).collect()
 }
 
 fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
@@ -71,10 +118,7 @@ fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
         let mut random = SplitMix::new(seed);
         let a = side(law, trials, levels, 0.0, &mut random);
         let b = side(law, trials, levels, longer, &mut random);
-        let [a, b] = [&a, &b].map(|side| -> Vec<Series<'_>> {
-            let trials = side.iter().map(Vec::as_slice);
-            trials.map(Series::from).collect()
-        });
+        let [a, b] = [&a, &b].map(|side| as_series(side));
         let found = shifts(&SHIFTS, &a, &b, seed);
         let each = [
             found.iter().any(|shift| is_told(shift, LOOKS)),

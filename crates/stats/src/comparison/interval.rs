@@ -14,10 +14,8 @@ const MIN_DEGREES: f64 = 7.0;
 const UNSURE: f64 = 1.2;
 /// With fewer degrees of freedom trials must be significantly apart to count in the place of blocks.
 const MIN_TRIAL_DEGREES: f64 = 3.0;
-/// Quantiles of the normal law: at 95 %, and at the 80 % beyond which counts vary by more than counts do. Less sure than that,
-/// so that what few trials cannot prove is seldom left out.
+/// Quantile of the normal law at 95 %.
 const AT_95: f64 = 1.645;
-const OF_COUNTS: f64 = 0.842;
 /// So many that Student's law is the normal one.
 const MANY: u32 = 1000;
 
@@ -50,6 +48,15 @@ impl Bounds {
             _ => (self.high - self.low) / 2.0,
         };
         (half / 1.96).powi(2)
+    }
+
+    /// As far as the further of both on each side.
+    fn and(self, other: &Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            ..self
+        }
     }
 
     /// By how much longer each side would be at this confidence.
@@ -152,30 +159,23 @@ impl Resampling {
     /// The interval by repeats, where they tell of a larger variance than blocks do. To use it only where the variance
     /// is *significantly* larger would leave out what repeats differ by as long as few of them cannot prove it, and
     /// call two of the same different in up to 14 % of cases instead of 5 % (`examples/false_alarms.rs`). Of two or
-    /// three repeats it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else. Counts that vary
-    /// by no more than counts do are no repeats that differ.
+    /// three repeats it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else.
     fn by_repeats(
         &self,
         number: &Replicates,
         spread: &Spread,
         by_blocks: &Bounds,
     ) -> Option<Bounds> {
-        if !spread.variance.is_finite() || spread.variance <= by_blocks.variance(number.value) {
+        if !spread.variance.is_finite() || number.by_packets {
             return None;
+        }
+        if number.is_counted {
+            return spread.of_counts(number, by_blocks);
         }
         let found = spread.bounds(number, Some(by_blocks));
-        if spread.degrees < MIN_TRIAL_DEGREES && !found.repeats_differ {
-            return None;
-        }
-        let as_counts = by_blocks.variance(number.value) * chance_ratio(spread.degrees, OF_COUNTS);
-        if number.by_packets || number.is_counted && spread.variance <= as_counts {
-            return None;
-        }
-        Some(Bounds {
-            low: found.low.min(by_blocks.low),
-            high: found.high.max(by_blocks.high),
-            ..found
-        })
+        let is_larger = spread.variance > by_blocks.variance(number.value);
+        let is_sure = found.repeats_differ || spread.degrees >= MIN_TRIAL_DEGREES;
+        (is_larger && is_sure).then(|| found.and(by_blocks))
     }
 
     /// The variance that repeats show, of those of the same trials.
@@ -226,12 +226,39 @@ impl Spread {
         })
     }
 
+    /// The interval of a share of events, such as losses, where it is wider than that of blocks. Counts of independent events vary
+    /// by a known amount, and those of trials by more where trials differ: whichever interval is the wider one then errs in no more
+    /// than 5 %, however much they differ (`examples/false_alarms.rs`). Both sides of one law vary alike, so that the degrees of
+    /// all count, even if one side had hardly an event. Of fewer than [`MIN_TRIAL_DEGREES`] what blocks say stands for those that
+    /// are missing: with 4.3 to 12.7 times the error nothing else would be told.
+    fn of_counts(&self, number: &Replicates, by_blocks: &Bounds) -> Option<Bounds> {
+        let missing = (MIN_TRIAL_DEGREES - self.degrees).max(0.0);
+        let degrees = self.degrees + missing;
+        let from_blocks = by_blocks.variance(number.value);
+        let variance = (self.degrees * self.variance + missing * from_blocks) / degrees;
+        let pooled = Self {
+            variance,
+            degrees,
+            effective_degrees: degrees::whole(degrees),
+        };
+        let found = Bounds {
+            repeats_differ: self.repeats_differ(from_blocks),
+            ..pooled.bounds(number, Some(by_blocks))
+        };
+        let is_wider = found.low < by_blocks.low || found.high > by_blocks.high;
+        is_wider.then(|| found.and(by_blocks))
+    }
+
+    /// Is it significantly larger than this variance of blocks?
+    fn repeats_differ(&self, from_blocks: f64) -> bool {
+        self.variance > from_blocks * chance_ratio(self.degrees, AT_95) * UNSURE
+    }
+
     /// The interval of a number that varies by this, and how that compares with what blocks say.
     fn bounds(&self, number: &Replicates, by_blocks: Option<&Bounds>) -> Bounds {
         let degrees = self.effective_degrees;
         let half = student::two_sided(CONFIDENCE, degrees) * self.variance.sqrt();
         let from_blocks = by_blocks.map(|bounds| bounds.variance(number.value));
-        let by_chance = from_blocks.map(|from| from * chance_ratio(self.degrees, AT_95) * UNSURE);
         let of_packets =
             by_blocks
                 .zip(from_blocks)
@@ -242,7 +269,7 @@ impl Spread {
         Bounds {
             low: number.value - half,
             high: number.value + half,
-            repeats_differ: by_chance.is_some_and(|by_chance| self.variance > by_chance),
+            repeats_differ: from_blocks.is_some_and(|from| self.repeats_differ(from)),
             degrees,
             from_packets: of_packets.unwrap_or(0.0),
         }

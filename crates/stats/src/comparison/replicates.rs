@@ -83,7 +83,7 @@ pub struct Replicates {
     pub(super) as_drawn: bool,
     /// Whole trials say how much it varies, so that more packets in each of them would not make its interval shorter.
     pub(super) is_of_trials: bool,
-    /// It is of values that are only counted, such as losses: nothing but their number makes trials differ.
+    /// It is a share of events, such as losses: how much counts of these vary by chance is known, and trials may differ by more.
     pub(super) is_counted: bool,
     /// Trials say nothing against it that packets do not.
     pub(super) by_packets: bool,

@@ -167,18 +167,21 @@ fn a_side_that_only_rises_is_told_from_a_steady_one() {
     assert!(found.absolute.is_err(), "{found:?}");
 }
 
-/// Three trials of 500 packets a side, of which these shares are lost, each packet by itself: is that told among four figures?
-fn loss_is_told(shares: [f64; 2], seed: u64) -> bool {
+/// Three trials of 500 packets a side, of which these shares are lost, each packet by itself; those of trials vary by this part of
+/// it. Is that told among four figures?
+fn loss_is_told(shares: [f64; 2], varying: f64, seed: u64) -> bool {
     let lost = Functional::Share {
         beyond: crate::beyond::Beyond::More,
         bound: 0.5,
     };
     let mut random = SplitMix::new(seed);
     let sides = shares.map(|share| -> Vec<Vec<f64>> {
-        let mut packet = || f64::from(u8::from(random.uniform() < share));
-        (0..3)
-            .map(|_| (0..500).map(|_| packet()).collect())
-            .collect()
+        let mut trial = || -> Vec<f64> {
+            let own = share * (varying * random.normal() - varying * varying / 2.0).exp();
+            let mut packet = || f64::from(u8::from(random.uniform() < own));
+            (0..500).map(|_| packet()).collect()
+        };
+        (0..3).map(|_| trial()).collect()
     });
     let found = shift(lost, &measured(&sides[0]), &measured(&sides[1]), seed);
     let difference = found.difference().unwrap();
@@ -191,13 +194,21 @@ fn loss_is_told(shares: [f64; 2], seed: u64) -> bool {
 }
 
 #[test]
-fn loss_that_only_one_side_has_is_told() {
+fn loss_that_differs_by_more_than_trials_do_is_told() {
     const RUNS: u64 = 200;
-    let told = |shares| (0..RUNS).filter(|&seed| loss_is_told(shares, seed)).count();
-    let [some, more, same] = [[0.0, 0.02], [0.01, 0.05], [0.02, 0.02]].map(told);
+    let told = |shares, varying| {
+        let told = (0..RUNS).filter(|&seed| loss_is_told(shares, varying, seed));
+        told.count()
+    };
+    let some = told([0.0, 0.02], 0.0);
     assert!(some >= 198, "{some}");
+    let more = told([0.01, 0.05], 0.0);
     assert!(more >= 140, "{more}");
-    assert!(same <= 10, "{same}");
+    // At most one in eighty.
+    for varying in [0.0, 0.3, 1.0] {
+        let same = told([0.02, 0.02], varying);
+        assert!(same <= 5, "{varying}: {same}");
+    }
 }
 
 /// Nothing is shorter by more than all of it.
