@@ -106,7 +106,9 @@ fn table(comparison: &Comparison) -> Table {
             let Some(difference) = shift.difference() else {
                 continue;
             };
+            // The band has the confidence that it is said to have.
             let bounds = shift.absolute.as_ref().ok();
+            let bounds = bounds.filter(|bounds| bounds.packets.is_none());
             let end = |end: Option<f64>| end.filter(|end| end.is_finite());
             let texts = rows::row(headline, shift, 1);
             table.row([

@@ -10,7 +10,7 @@ pub struct Interval {
     pub low: Option<f64>,
     /// Upper end; null where nothing bounds it.
     pub high: Option<f64>,
-    /// With this probability, 0 to 1.
+    /// With this probability, 0 to 1: 0.95. Of a median that has no steady level the share of packets between them: 0.9 or 0.5.
     pub level: f64,
 }
 
@@ -28,6 +28,15 @@ impl Interval {
     /// The same; `None` where nothing bounds either end.
     pub fn bounded(low: f64, high: f64) -> Option<Self> {
         (low.is_finite() || high.is_finite()).then(|| Self::new(low, high))
+    }
+
+    /// The same ends, between which there is this share of packets where that is what they are of.
+    #[must_use]
+    pub fn of_packets(self, share: Option<f64>) -> Self {
+        Self {
+            level: share.unwrap_or(self.level),
+            ..self
+        }
     }
 
     /// With both ends so, where they are known.

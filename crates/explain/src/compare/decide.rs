@@ -7,7 +7,7 @@ use super::unanswered::unanswered;
 use super::unsure_loss::unsure_loss;
 use super::values::Quantity;
 use super::verdict::{Kind, Verdict};
-use super::words::{change, is_told_by, name, shown, statistic_name};
+use super::words::{change, how_sure, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::capitalised;
@@ -266,7 +266,7 @@ fn by(measure: Measure, shift: &Shift) -> String {
     format!("{}{share} {word}", shown(measure, difference.abs()))
 }
 
-/// `, at 95 % between 0.90 ms and 1.50 ms`.
+/// `, at 95 % between 0.90 ms and 1.50 ms`, or of packets where a side has no steady level.
 fn interval(measure: Measure, shift: &Shift) -> String {
     let Ok(bounds) = &shift.absolute else {
         return String::new();
@@ -284,7 +284,8 @@ fn interval(measure: Measure, shift: &Shift) -> String {
     if near == far {
         return format!(", with a 95 % interval of less than the last digit{repeats}");
     }
-    format!(", at 95 % between {near} and {far}{repeats}")
+    let sure = how_sure(bounds.packets);
+    format!(", {sure} between {near} and {far}{repeats}")
 }
 
 const fn is_delay(measure: Measure) -> bool {
@@ -430,6 +431,7 @@ mod tests {
                 repeats_differ: false,
                 degrees: 1000,
                 from_packets: 1.0,
+                packets: None,
             }),
             relative: Err(String::new()),
             apart: None,

@@ -968,6 +968,7 @@ fn a_queue_that_runs_away_differs() {
     assert_eq!(found.kind, Kind::Differs, "{}", found.text);
     for words in [
         "p50 response is 1",
+        " longer than A's, for nine tenths of the packets between ",
         " B rises from 49.3 ms to 313 ms within a trial: it has no steady level.",
         "49 % of B's packets were answered after their time-out, and 0 % of A's",
     ] {
@@ -982,11 +983,22 @@ fn a_queue_that_runs_away_differs() {
     ] {
         assert_eq!(outcome(&a, &b, text), expected, "{text}");
     }
-    let reason = &limits(&a, &b, "p50(response) > 50ms")[0].reason;
-    assert!(
-        reason.contains(" in B, half of its packets from "),
-        "{reason}"
-    );
+    for (text, says, level) in [
+        (
+            "p50(response) > 50ms",
+            " in B, half of its packets from ",
+            0.5,
+        ),
+        (
+            "p50(response) > +1ms",
+            ", for nine tenths of the packets from ",
+            0.9,
+        ),
+    ] {
+        let held = &limits(&a, &b, text)[0];
+        assert!(held.reason.contains(says), "{}", held.reason);
+        assert_eq!(held.interval.unwrap().level, level, "{text}");
+    }
 }
 
 /// A noisy host, which no interval of the response sees through, and 200 µs more on the way there.

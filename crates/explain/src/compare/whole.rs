@@ -19,6 +19,7 @@ use delaylab_model::interval::Interval;
 use delaylab_model::plan::Factor;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::{a_few, capitalised};
+use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
 use schemars::JsonSchema;
@@ -430,11 +431,11 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
         (told.len() == pairs.len()).then(|| mean(&told)).flatten()
     };
     let difference = each(&|shift| {
-        let bounds = shift.absolute.as_ref().ok()?;
+        let bounds = of_confidence(&shift.absolute)?;
         Some([shift.difference()?, bounds.low, bounds.high])
     });
     let relative = each(&|shift| {
-        let bounds = shift.relative.as_ref().ok()?;
+        let bounds = of_confidence(&shift.relative)?;
         let [value, low, high] = [shift.difference()? / shift.a?, bounds.low, bounds.high];
         Some([value, low, high].map(f64::ln_1p))
     });
@@ -448,6 +449,12 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
         difference,
         relative,
     }
+}
+
+/// A side without a steady level has ends of its packets, which no mean is of.
+fn of_confidence(interval: &Result<Bounds, String>) -> Option<&Bounds> {
+    let bounds = interval.as_ref().ok();
+    bounds.filter(|bounds| bounds.packets.is_none())
 }
 
 /// `None` without any.

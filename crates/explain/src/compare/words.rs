@@ -22,6 +22,15 @@ pub(super) fn name(measure: Measure) -> String {
     measure.name().replace('_', " ")
 }
 
+/// What ends are of ([`packets`](delaylab_stats::comparison::Bounds::packets)).
+pub(super) const fn how_sure(packets: Option<f64>) -> &'static str {
+    match packets {
+        None => "at 95 %",
+        Some(share) if share > 0.5 => "for nine tenths of the packets",
+        Some(_) => "half of its packets",
+    }
+}
+
 /// A value of a measure with its unit.
 pub(super) fn shown(measure: Measure, value: f64) -> String {
     let dimension = measure.dimension().unwrap_or(Dimension::NUMBER);

@@ -32,6 +32,9 @@ pub struct Bounds {
     pub degrees: u32,
     /// The share of its variance that more packets in each trial would make less; the rest only more trials would.
     pub from_packets: f64,
+    /// It is no interval of a confidence, but that of so large a share of the packets of a side: one that has no steady level has no
+    /// other.
+    pub packets: Option<f64>,
 }
 
 impl Bounds {
@@ -272,6 +275,7 @@ impl Spread {
             repeats_differ: from_blocks.is_some_and(|from| self.repeats_differ(from)),
             degrees,
             from_packets: of_packets.unwrap_or(0.0),
+            packets: None,
         }
     }
 }
@@ -302,5 +306,6 @@ fn of_draws(draws: &mut [f64], number: &Replicates, factor: f64) -> Bounds {
         repeats_differ: false,
         degrees: MANY,
         from_packets: 1.0,
+        packets: None,
     }
 }

@@ -76,6 +76,7 @@ pub fn median_within(side: &[Series<'_>]) -> Option<Bounds> {
         repeats_differ: false,
         degrees: 1,
         from_packets: 1.0,
+        packets: Some(0.5),
     })
 }
 

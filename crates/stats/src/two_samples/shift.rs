@@ -236,7 +236,9 @@ fn differences(
 const FEW: u32 = 3;
 /// The error of a median of n normal values, times √n, in interquartile ranges.
 const OF_MEDIAN: f64 = 0.93;
-/// From the 5th to the 95th percentile of a normal law, in interquartile ranges.
+/// Between the 5th and the 95th percentile.
+const MOST: f64 = 0.9;
+/// From the one to the other of a normal law, in interquartile ranges.
 const TAILS: f64 = 2.44;
 
 /// The medians lie this many times as far apart as the interval reaches: it leaves out zero for several figures at once, too.
@@ -306,6 +308,7 @@ impl Medians {
             repeats_differ: false,
             degrees: self.degrees,
             from_packets: 1.0,
+            packets: self.apart().is_by_drift().then_some(MOST),
         };
         let relative = match a_low > 0.0 {
             true => Ok(bounds(b_low / a_high - 1.0, b_high / a_low - 1.0)),

@@ -162,14 +162,18 @@ pub fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
     }
 }
 
-/// `+0.90 ms to +1.50 ms`.
+/// `+0.90 ms to +1.50 ms`, and of how many packets where a side has no steady level.
 fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
     let end = |value: f64| match value {
         v if v.is_infinite() => "no end".to_owned(),
         v => shown(v),
     };
     or_unknown(bounds, |bounds| {
-        format!("{} to {}", end(bounds.low), end(bounds.high))
+        let (low, high) = (end(bounds.low), end(bounds.high));
+        match bounds.packets {
+            None => format!("{low} to {high}"),
+            Some(share) => format!("{low} to {high} ({} of the packets)", format_share(share)),
+        }
     })
 }
 

@@ -277,6 +277,7 @@ fn explanation() -> Explanation {
                         repeats_differ: false,
                         degrees: 1000,
                         from_packets: 1.0,
+                        packets: None,
                     }),
                 },
                 Shift {

@@ -2,7 +2,7 @@
 
 use super::{LimitResult, Outcome};
 use crate::compare::both::{RUN, RUNS};
-use crate::compare::words::of_losses;
+use crate::compare::words::{how_sure, of_losses};
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
@@ -17,6 +17,8 @@ struct Estimate {
     value: f64,
     low: f64,
     high: f64,
+    /// As [`Bounds::packets`].
+    packets: Option<f64>,
 }
 
 impl Estimate {
@@ -26,10 +28,16 @@ impl Estimate {
             Some(tabled) => Self {
                 low: tabled.low,
                 high: tabled.high,
+                packets: tabled.packets,
                 ..self
             },
             None => self,
         }
+    }
+
+    fn interval(self) -> Option<Interval> {
+        let found = Interval::bounded(self.low, self.high)?;
+        Some(found.of_packets(self.packets))
     }
 }
 
@@ -58,11 +66,6 @@ impl Question<'_> {
         let estimate = compared.and_then(|compared| self.estimate(compared, values));
         let own = matches!(self.limit.bound, Bound::Value(_));
         let estimate = estimate.map(|estimate| estimate.within(tabled.filter(|_| !own)));
-        // Of B's own median the table has its quartiles, where it has no steady level.
-        let ends = match own && estimate.is_none() {
-            true => "half of its packets",
-            false => "at 95 %",
-        };
         let estimate = estimate.or_else(|| self.tabled(values, tabled?));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
@@ -74,7 +77,7 @@ impl Question<'_> {
         let (outcome, reason) = match estimate {
             Some(estimate) => {
                 let outcome = self.outcome(estimate);
-                let reason = self.sentence(values, &unit, (estimate, ends, of_trials), outcome);
+                let reason = self.sentence(values, &unit, (estimate, of_trials), outcome);
                 (outcome, reason)
             }
             None => (Outcome::Undecided, self.doubt(&part.reason)),
@@ -87,7 +90,7 @@ impl Question<'_> {
             a: values[0],
             b: values[1],
             value: estimate.map(|estimate| estimate.value),
-            interval: estimate.and_then(|it| Interval::bounded(it.low, it.high)),
+            interval: estimate.and_then(Estimate::interval),
             bound: self.limit.bound.number().value,
             reason,
             streams: Default::default(),
@@ -140,6 +143,7 @@ impl Question<'_> {
             value: self.value(values)?,
             low: tabled.low,
             high: tabled.high,
+            packets: tabled.packets,
         })
     }
 
@@ -159,11 +163,13 @@ impl Question<'_> {
             value,
             low: compared.ends.low.unwrap_or(f64::NEG_INFINITY),
             high: compared.ends.high.unwrap_or(f64::INFINITY),
+            packets: None,
         };
         let map = |f: &dyn Fn(f64) -> f64| Estimate {
             value: f(found.value),
             low: f(found.low),
             high: f(found.high),
+            packets: None,
         };
         match (&self.limit.bound, compared.by) {
             (Bound::Share(_), ComparisonScale::Ratio) => Some(map(&|ratio| ratio - 1.0)),
@@ -191,6 +197,7 @@ impl Question<'_> {
             value,
             low: value,
             high: value,
+            packets: None,
         })
     }
 
@@ -226,7 +233,7 @@ impl Question<'_> {
         &self,
         values: [Option<f64>; 2],
         unit: &str,
-        (estimate, ends, of_trials): (Estimate, &str, bool),
+        (estimate, of_trials): (Estimate, bool),
         outcome: Outcome,
     ) -> String {
         let own = |value: f64| self.shown(value, unit, false);
@@ -241,6 +248,7 @@ impl Question<'_> {
             _ => format!("{b} in B, {a} in A: {}", shown(estimate.value)),
         };
         let [low, high] = [estimate.low, estimate.high].map(shown);
+        let ends = how_sure(estimate.packets);
         let interval = match (self.is_fact(), of_trials) {
             (true, _) => String::new(),
             (false, true) => {

@@ -282,6 +282,7 @@ impl ComparisonContext<'_> {
             repeats_differ: false,
             degrees: 0,
             from_packets: 1.0,
+            packets: None,
         });
         let [left, right] = [a, b].map(|term| evaluation.value(term));
         let value = operator.apply(left, right);
@@ -492,6 +493,7 @@ mod tests {
             repeats_differ: false,
             degrees: 1000,
             from_packets: 1.0,
+            packets: None,
         }
     }
 

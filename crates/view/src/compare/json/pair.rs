@@ -270,7 +270,7 @@ impl Moved {
 fn interval(bounds: &Result<Bounds, String>) -> Measured<Interval> {
     let ends = bounds
         .as_ref()
-        .map(|ends| Interval::new(ends.low, ends.high));
+        .map(|ends| Interval::new(ends.low, ends.high).of_packets(ends.packets));
     ends.map_err(Clone::clone).into()
 }
 
