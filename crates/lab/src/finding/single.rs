@@ -39,7 +39,7 @@ pub struct LimitCheck {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Condition")]
 pub struct Answer {
-    /// As it was typed.
+    /// As it would be written again.
     pub condition: String,
     /// The statistic; null where no packet has its measure.
     pub value: Option<f64>,
