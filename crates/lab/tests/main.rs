@@ -2,6 +2,7 @@
 //!
 //! | module | tests |
 //! |---|---|
+//! | [`cut_short`] | trials that their process could not end |
 //! | [`experiment`] | what is refused, and what holds of every plan |
 //! | [`experiment_mutations`] | files that are broken at random |
 //! | [`names`] | names in findings and figures that nothing has |
@@ -9,6 +10,7 @@
 //! | [`run`] | runs in a world whose time is its own |
 #![allow(clippy::unwrap_used)]
 
+mod cut_short;
 mod experiment;
 mod experiment_mutations;
 #[allow(dead_code)] // the tests of `store` use all of it

@@ -82,7 +82,7 @@ pub struct NoiseEvent {
 }
 
 /// A stretch of which it is not known what had a CPU: the kernel's entries of it were lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unwatched {
     /// On which CPU.
     pub cpu: u16,

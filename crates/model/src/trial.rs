@@ -332,7 +332,7 @@ pub struct SwitchLateness {
 }
 
 /// What came of one probe of a trial, beside its records.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProbeFacts {
     /// How to read the records.
     pub records: RecordFacts,

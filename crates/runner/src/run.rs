@@ -14,10 +14,11 @@ use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, W
 use delaylab_lab::stored::{Stored, figures};
 use delaylab_live::condition::Options;
 use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::{Plan, Planned};
+use delaylab_model::plan::{Plan, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
+use delaylab_model::words::a_few;
 use delaylab_store::disk::RealDisk;
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
@@ -31,6 +32,9 @@ use std::time::SystemTime;
 /// Why trials were cut short whose process did not end them.
 const NOT_COMPLETED: &str = "its process could not complete the run: it was killed, or met an error such as a full disk. \
      Packets under way then, or later, are not in it";
+
+/// Trials that are named where they are not in a run.
+const NAMED: usize = 4;
 
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
 
@@ -322,10 +326,24 @@ impl Recorded {
     /// # Errors
     /// They cannot be written. Those before stay.
     pub fn end_trials(&self, trials: Vec<CutShort<'_>>, why: &str) -> Result<(), RunnerError> {
-        let done = self.keep.recorded()?.len();
-        let trials = (done..).zip(trials);
-        let mut ended = trials.map(|(done, trial)| trial.end(done, why));
+        let recorded = self.keep.recorded()?;
+        let (done, last) = (recorded.len(), trials.len().saturating_sub(1));
+        let missing = self.not_among(recorded.into_iter().chain(self.keep.cut_short()?));
+        let mut ended = trials.into_iter().enumerate().map(|(at, trial)| {
+            let missing = missing.as_deref().filter(|_| at == last);
+            trial.end(done + at, why, missing)
+        });
         Ok(ended.try_for_each(identity)?)
+    }
+
+    /// `not in the run: case up, case both`: trials that the experiment has and these are not.
+    fn not_among(&self, trials: impl Iterator<Item = u32>) -> Option<String> {
+        let trials: BTreeSet<u32> = trials.collect();
+        let planned = self.resolved.planned.iter();
+        let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
+        let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
+        let missing: Vec<String> = missing.collect();
+        (!missing.is_empty()).then(|| format!("not in the run: {}", a_few(&missing, NAMED)))
     }
 
     /// Where it is recorded.

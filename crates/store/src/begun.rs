@@ -8,7 +8,7 @@ use crate::journal::{JournalReader, is_of_disk};
 use crate::regular;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,6 +23,20 @@ pub struct Begun {
     pub monotonic: Nanos,
     /// How the records of each probe are to be read.
     pub probes: Vec<RecordFacts>,
+    /// How it ended, where it was measured to its end and all of it is recorded: only its tables are still to be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+}
+
+/// How a trial ended: what its records do not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// When, on the clock of its records.
+    pub monotonic: Nanos,
+    /// How many records there are of all probes.
+    pub records: u64,
+    /// What came of each probe.
+    pub facts: Vec<ProbeFacts>,
 }
 
 impl Begun {
@@ -33,6 +47,15 @@ impl Begun {
             self.probes.resize(at + 1, RecordFacts::default());
         }
         self.probes[at] = facts;
+    }
+
+    /// The same of a trial that ended so.
+    #[must_use]
+    pub fn ending(self, ended: Ended) -> Self {
+        Self {
+            ended: Some(ended),
+            ..self
+        }
     }
 
     /// What to add to a time of its records to get UTC.
@@ -117,6 +140,7 @@ mod tests {
             utc: 1_795_268_700_400_000_000,
             monotonic: 5_000_000_000,
             probes: Vec::new(),
+            ended: None,
         };
         assert_eq!(begun.to_the_second(5_000_000_000), "2026-11-21T13:45:00Z");
         assert_eq!(begun.to_the_second(6_200_000_000), "2026-11-21T13:45:02Z");

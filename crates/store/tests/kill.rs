@@ -189,6 +189,7 @@ fn begun() -> Begun {
         utc: 1_795_268_700_000_000_000,
         monotonic: 1_000_000_000,
         probes: Vec::new(),
+        ended: None,
     };
     begun.set(1, RecordFacts::default());
     begun

@@ -19,6 +19,6 @@ pub mod list;
 pub mod merge;
 mod progress;
 pub mod report;
-mod resumable;
+pub mod resumable;
 pub mod resume;
 pub mod run;

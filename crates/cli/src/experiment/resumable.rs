@@ -2,11 +2,18 @@
 
 use crate::exit::Failed;
 use delaylab_model::shell::quoted;
+use delaylab_store::run::Run;
+use std::path::Path;
 
-/// How to go on with what is in this folder.
+/// How to go on with what is in this folder: a trial that counts with what is recorded of it is not carried out again.
 pub fn how_to_resume(folder: &str) -> String {
+    let as_it_stands = Run::open(Path::new(folder)).is_ok_and(|run| run.counts_as_it_stands());
+    let how = match as_it_stands {
+        true => "Make a complete run of it:",
+        false => "Continue with",
+    };
     format!(
-        "What was recorded is in {folder}. Continue with `delaylab resume {}`",
+        "What was recorded is in {folder}. {how} `delaylab resume {}`",
         quoted(folder)
     )
 }

@@ -34,10 +34,15 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         }
         _ => Failed::environment(error),
     })?;
+    // No trial is carried out any more where one counts with what is recorded of it.
+    let what = match resumed.cut_short.is_empty() {
+        true => "its trial is repeated",
+        false => "its packets are not in the run",
+    };
     for part in &resumed.damaged {
+        let part = part.display();
         terminal::say(format!(
-            "warning: {} cannot be read and was moved aside: its trial is repeated",
-            part.display()
+            "warning: {part} cannot be read and was moved aside: {what}"
         ));
     }
     if !resumed.cut_short.is_empty() {

@@ -21,6 +21,7 @@ mod storage;
 use crate::args::ping::PingArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
+use crate::experiment::resumable::{how_to_resume, resumable};
 use crate::experiment::run;
 use crate::head::system_info;
 use crate::key;
@@ -209,11 +210,11 @@ fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome
         (Some(recorded), Some(lacks)) => {
             return keep_what_is_stored(recorded, &lacks, packets, ended);
         }
-        (None, _) => return ended.map_err(|failed| failed.and(&resumable(folder))),
+        (None, _) => return ended.map_err(|failed| resumable(failed, &shortest(folder))),
     };
     match recorded.finish_unjudged() {
         Ok(finished) => say_where(&finished),
-        Err(error) => return Err(Failed::from(error).and(&resumable(folder))),
+        Err(error) => return Err(resumable(Failed::from(error), &shortest(folder))),
     }
     ended
 }
@@ -229,7 +230,8 @@ fn keep_what_is_stored(
     let trials = match recorded.trials_cut_short() {
         Ok(trials) => trials,
         Err(error) => {
-            let said = format!("{}\n{error}\n{}", lacks.why, resumable(&partial));
+            let resume = how_to_resume(&shortest(&partial));
+            let said = format!("{}\n{error}\n{resume}", lacks.why);
             let mut ended = ended.map_err(|failed| failed.and(&said))?;
             ended.not_stored = Some(said);
             return Ok(ended);
@@ -245,6 +247,10 @@ fn keep_what_is_stored(
             .end_trials(trials, "what came after them could not be stored")
             .and_then(|()| recorded.finish_unjudged());
         match finished {
+            Ok(finished) if all == packets => {
+                say_where(&finished);
+                return ended;
+            }
             Ok(finished) => {
                 say_where(&finished);
                 format!(", in {}", shortest(&finished.folder))
@@ -274,12 +280,6 @@ fn say_where(finished: &Finished) {
     terminal::say(format!(
         "saved in {folder}: see `delaylab explain {word}`, `delaylab report {word}`"
     ));
-}
-
-/// Where a run is that is not complete, and how it becomes so.
-fn resumable(folder: &Path) -> String {
-    let (shown, resume) = (shortest(folder), resume(folder));
-    format!("What was recorded is in {shown}. Make a complete run of it: {resume}")
 }
 
 fn resume(folder: &Path) -> String {

@@ -21,6 +21,8 @@ pub struct CutShort<'a> {
     begun: begun::Begun,
     summaries: Vec<Summary>,
     packets: u64,
+    /// Of all probes.
+    records: u64,
     until: Nanos,
 }
 
@@ -44,13 +46,18 @@ impl<'a> CutShort<'a> {
                 .filter_map(|record| record.t_recv.max(record.t_send));
             until = ends.fold(until, Nanos::max);
         })?;
-        let Recorded { summaries, .. } = recorder.end();
+        let Recorded {
+            summaries,
+            count: records,
+            ..
+        } = recorder.end();
         Ok(Self {
             planned,
             writer,
             begun,
             summaries,
             packets,
+            records,
             until,
         })
     }
@@ -60,8 +67,28 @@ impl<'a> CutShort<'a> {
         self.packets
     }
 
-    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says.
-    pub fn end(mut self, done: usize, why: &str) -> Result<(), StoreError> {
+    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says. One that
+    /// was measured to its end and is all recorded has the facts that it ended with, and no such flaw. `warning`: what else is to be known.
+    pub fn end(mut self, done: usize, why: &str, warning: Option<&str>) -> Result<(), StoreError> {
+        let (mut facts, ended) = match self.begun.ended.take() {
+            Some(ended) if ended.records == self.records => (ended.facts, ended.monotonic),
+            _ => (self.facts_until_then(why), self.until),
+        };
+        if let Some(first) = facts.first_mut() {
+            first.warnings.extend(warning.map(str::to_owned));
+        }
+        withdraw_one_way(&mut self.summaries, &facts);
+        let begun = Begun {
+            clock: Clock::Real,
+            utc: self.begun.utc,
+            monotonic: self.begun.monotonic,
+        };
+        let rows = begun.rows(self.planned, done, facts, &self.summaries, ended);
+        trial::finish(self.writer, &rows)
+    }
+
+    /// What is known of a trial that did not come to its end.
+    fn facts_until_then(&self, why: &str) -> Vec<ProbeFacts> {
         let flaw = format!(
             "cut short at {} after {}: {why}",
             self.begun.to_the_second(self.until),
@@ -80,15 +107,7 @@ impl<'a> CutShort<'a> {
             ..ProbeFacts::default()
         };
         let probes = self.planned.trial.probes.iter().zip(0..);
-        let facts: Vec<ProbeFacts> = probes.map(facts).collect();
-        withdraw_one_way(&mut self.summaries, &facts);
-        let begun = Begun {
-            clock: Clock::Real,
-            utc: self.begun.utc,
-            monotonic: self.begun.monotonic,
-        };
-        let rows = begun.rows(self.planned, done, facts, &self.summaries, self.until);
-        trial::finish(self.writer, &rows)
+        probes.map(facts).collect()
     }
 }
 

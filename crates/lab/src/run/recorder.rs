@@ -22,6 +22,8 @@ pub struct Recorder<'a> {
     writer: Option<TrialWriter>,
     /// Of a trial that counts with what is recorded of it: how it began.
     begun: Option<Begun>,
+    /// Records of all probes.
+    count: u64,
     /// Is it measured to its end where it can no longer be stored?
     outlasts_storage: bool,
     not_stored: Option<io::Error>,
@@ -34,6 +36,10 @@ pub struct Recorder<'a> {
 pub struct Recorded {
     /// The writer, still open; `None` if the trial is not stored.
     pub writer: Option<TrialWriter>,
+    /// How the trial began, if it counts with what is recorded of it.
+    pub begun: Option<Begun>,
+    /// Records of all probes.
+    pub count: u64,
     /// Why it is not all stored, if so.
     pub not_stored: Option<io::Error>,
     /// One summary for each probe.
@@ -51,6 +57,7 @@ impl<'a> Recorder<'a> {
             watch,
             writer,
             begun: None,
+            count: 0,
             outlasts_storage: false,
             not_stored: None,
             probes: trial.probes.clone(),
@@ -108,6 +115,8 @@ impl<'a> Recorder<'a> {
     pub fn end(self) -> Recorded {
         Recorded {
             writer: self.writer,
+            begun: self.begun,
+            count: self.count,
             not_stored: self.not_stored,
             summaries: self.summaries.iter().map(SummaryBuilder::finish).collect(),
             frames: self.frames.finish(),
@@ -129,6 +138,7 @@ impl Consumer for Recorder<'_> {
 
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
         self.write(|writer| writer.records(records))?;
+        self.count += records.len() as u64;
         for record in records {
             self.frames.push(record);
             let probe = usize::from(record.probe);

@@ -12,7 +12,7 @@ use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, Sink, TrialFacts, World};
 use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
-use delaylab_store::begun;
+use delaylab_store::begun::{self, Ended};
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
@@ -78,6 +78,8 @@ impl TrialRunner<'_> {
         };
         let Recorded {
             writer,
+            begun: noted,
+            count,
             not_stored,
             mut summaries,
             mut frames,
@@ -110,10 +112,23 @@ impl TrialRunner<'_> {
             .flat_map(|facts| facts.flaws.clone())
             .collect();
         withdraw_one_way(&mut summaries, &probes);
-        let rows = begun.rows(planned, turn, probes, &summaries, clock::monotonic());
+        let ended = clock::monotonic();
+        let noted = noted.filter(|_| writer.is_some()).map(|noted| {
+            let facts = probes.clone();
+            noted.ending(Ended {
+                monotonic: ended,
+                records: count,
+                facts,
+            })
+        });
+        let rows = begun.rows(planned, turn, probes, &summaries, ended);
         let stored = match (not_stored, writer) {
             (Some(error), _) => Err(LabError::Recording(error)),
-            (None, Some(writer)) => finish(writer, &rows).map_err(LabError::Store),
+            (None, Some(mut writer)) => {
+                // Tables take the room of all records once more. Without the note what is recorded would count as cut short.
+                let _ = noted.map(|noted| writer.note_begun(&noted));
+                finish(writer, &rows).map_err(LabError::Store)
+            }
             (None, None) => Ok(()),
         };
         let is_recorded = |run: &RunWriter| run.recorded().is_ok_and(|all| all.contains(&trial.id));
@@ -185,6 +200,7 @@ impl Begun {
             utc: self.utc,
             monotonic: self.monotonic,
             probes: Vec::new(),
+            ended: None,
         }
     }
 
