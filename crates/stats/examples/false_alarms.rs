@@ -137,16 +137,17 @@ fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
 }
 
 fn is_told(shift: &Shift, looks: usize) -> bool {
-    let (Some(difference), Ok(bounds)) = (shift.difference(), &shift.absolute) else {
+    let Some((by, bounds)) = shift.told_by() else {
         return false;
     };
-    let reach = if difference > 0.0 {
-        difference - bounds.low
+    let reach = if by > 0.0 {
+        by - bounds.low
     } else {
-        bounds.high - difference
+        bounds.high - by
     };
     let confidence = 1.0 - 0.05 / looks as f64;
     let apart = shift.apart.map(|apart| apart.least(confidence));
-    let needed = (bounds.stretch(confidence) * reach).min(apart.unwrap_or(f64::INFINITY));
-    difference != 0.0 && difference.abs() > needed
+    let difference = shift.difference().unwrap_or(0.0).abs();
+    let is_clear = by.abs() > bounds.stretch(confidence) * reach;
+    by != 0.0 && (is_clear || apart.is_some_and(|apart| difference > apart))
 }

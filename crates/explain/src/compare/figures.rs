@@ -303,6 +303,7 @@ fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -
         b: value(1, one),
         absolute: none(),
         relative: none(),
+        ratio: None,
         apart: None,
     });
     let shifts = shifts.into_iter();
