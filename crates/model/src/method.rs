@@ -59,6 +59,26 @@ pub enum Responder {
     Server,
 }
 
+impl Responder {
+    /// All of them.
+    pub const ALL: [Responder; 4] = [
+        Responder::Kernel,
+        Responder::Echo,
+        Responder::Stamp,
+        Responder::Server,
+    ];
+
+    /// The port on which it listens where no other is asked for; 0: it has none, or the request says it.
+    pub const fn usual_port(self) -> u16 {
+        match self {
+            Responder::Kernel | Responder::Server => 0,
+            Responder::Echo => 8862,
+            // RFC 8762 §4.1.
+            Responder::Stamp => 862,
+        }
+    }
+}
+
 /// One row of the table.
 struct Facts {
     name: &'static str,
@@ -244,6 +264,9 @@ mod tests {
             assert_eq!(method as usize, at);
             let written = toml::Value::try_from(method);
             assert_eq!(written.ok(), Some(method.name().into()));
+        }
+        for (at, responder) in Responder::ALL.into_iter().enumerate() {
+            assert_eq!(responder as usize, at);
         }
     }
 

@@ -33,13 +33,11 @@ pub struct Trial {
     pub seed: u64,
 }
 
-/// A host and the ports of its reflector.
+/// Where what answers probes is, and what takes load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// For udp and tcp; icmp ignores the port.
-    pub echo: SocketAddr,
-    /// For stamp.
-    pub stamp: SocketAddr,
+    /// In the order of [`Responder::ALL`].
+    responders: [SocketAddr; Responder::ALL.len()],
     /// For load.
     pub load: LoadTarget,
 }
@@ -65,15 +63,25 @@ pub struct LoadTarget {
 }
 
 impl Target {
-    /// Where a probe's packets go.
+    /// Each responder at its address.
+    pub fn new(load: LoadTarget, address: impl FnMut(Responder) -> SocketAddr) -> Self {
+        let responders = Responder::ALL.map(address);
+        Self { responders, load }
+    }
+
+    /// Where this responder is.
+    pub const fn at(&self, responder: Responder) -> SocketAddr {
+        self.responders[responder as usize]
+    }
+
+    /// Where a probe's packets go; what goes one way is answered by nothing.
     pub fn address(&self, probe: &Probe) -> SocketAddr {
-        match (probe.method.responder(), &probe.request) {
-            (Some(Responder::Stamp), _) => self.stamp,
-            (Some(Responder::Server), Some(request)) => {
-                SocketAddr::new(self.echo.ip(), request.port())
-            }
-            _ => self.echo,
+        let responder = probe.method.responder();
+        let mut address = self.at(responder.unwrap_or(Responder::Kernel));
+        if let Some(request) = &probe.request {
+            address.set_port(request.port());
         }
+        address
     }
 }
 
@@ -482,6 +490,37 @@ fn reason(queues: &str, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::Method;
+    use crate::request::{Close, Request};
+    use std::net::{Ipv6Addr, SocketAddrV6};
+
+    #[test]
+    fn a_probe_goes_where_what_answers_it_is() {
+        // Of a link: without the number of the interface it leads nowhere.
+        let host = "fe80::1".parse().unwrap_or(Ipv6Addr::LOCALHOST);
+        let at = |port| SocketAddr::V6(SocketAddrV6::new(host, port, 0, 7));
+        let load = LoadTarget {
+            address: at(8863),
+            server: Server::default(),
+        };
+        let target = Target::new(load, |responder| at(responder.usual_port()));
+        for (method, port) in [
+            (Method::Icmp, 0),
+            (Method::Udp, 8862),
+            (Method::Tcp, 8862),
+            (Method::Stamp, 862),
+        ] {
+            assert_eq!(
+                target.address(&Probe::new("", method)),
+                at(port),
+                "{method}"
+            );
+        }
+        let mut probe = Probe::new("", Method::TcpConnect);
+        let close = Close::default();
+        probe.request = Some(Request::Connect { port: 443, close });
+        assert_eq!(target.address(&probe), at(443));
+    }
 
     #[test]
     fn what_was_dropped_is_read_from_its_warning() {

@@ -7,15 +7,15 @@ use crate::own_reflector::OwnReflector;
 use crate::target::{self, with_port};
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::prober::Probing;
-use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
+use delaylab_live::reflect::LOAD_PORT;
 use delaylab_live::world::{Live, LiveError, check_ports};
+use delaylab_model::method::Responder;
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{LoadTarget, Server, Target};
 use delaylab_model::world::World;
 use delaylab_wire::auth::Key;
-use delaylab_wire::stamp;
 use std::net::SocketAddr;
 
 /// The target of a live run.
@@ -52,7 +52,7 @@ impl LiveTarget {
             let own = OwnReflector::start(options.reflector.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
-                target.load = load_target(options, target.echo)?;
+                target.load = load_target(options, target.at(Responder::Echo))?;
             }
             return Ok(Self {
                 name: "a reflector of its own on 127.0.0.1".to_owned(),
@@ -64,14 +64,13 @@ impl LiveTarget {
             Some(began_at) => target::by_now(name, began_at),
             None => target::resolve(name, 0, options.family)?,
         };
-        let at = |default| with_port(address, options.port.unwrap_or(default));
+        let load = load_target(options, address)?;
+        let target = Target::new(load, |responder| {
+            with_port(address, options.port.unwrap_or(responder.usual_port()))
+        });
         Ok(Self {
             name: name.clone(),
-            target: Some(Target {
-                echo: at(DEFAULT_PORT),
-                stamp: at(stamp::PORT),
-                load: load_target(options, address)?,
-            }),
+            target: Some(target),
             own: None,
         })
     }
@@ -135,12 +134,12 @@ impl LiveTarget {
     }
 }
 
-/// The address that load goes to, where probes go to `echo`.
-fn load_target(options: &RunOptions, echo: SocketAddr) -> Result<LoadTarget, RunnerError> {
+/// The address that load goes to, of this host unless another one is named.
+fn load_target(options: &RunOptions, host: SocketAddr) -> Result<LoadTarget, RunnerError> {
     let load = &options.load;
     let Some(at) = &load.server else {
         return Ok(LoadTarget {
-            address: with_port(echo, load.port.unwrap_or(LOAD_PORT)),
+            address: with_port(host, load.port.unwrap_or(LOAD_PORT)),
             server: Server::Reflector,
         });
     };

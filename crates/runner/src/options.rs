@@ -6,6 +6,7 @@ use crate::target::{self, LoadChoice};
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::Measure;
 use delaylab_model::family::Family;
+use delaylab_model::method::Responder;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Target;
 use delaylab_wire::auth::Key;
@@ -102,7 +103,9 @@ impl RunOptions {
         let is_apart = self.load.server.is_some();
         LiveOptions {
             addresses: Addresses {
-                target: target.filter(|_| has_target).map(|target| target.echo),
+                target: target
+                    .filter(|_| has_target)
+                    .map(|target| target.at(Responder::Echo)),
                 load: target
                     .filter(|_| is_apart)
                     .map(|target| target.load.address),
@@ -176,14 +179,11 @@ mod tests {
             ..RunOptions::default()
         };
         let at = |address: &str| address.parse().unwrap();
-        let target = Target {
-            echo: at("192.0.2.1:9000"),
-            stamp: at("192.0.2.1:862"),
-            load: LoadTarget {
-                address: at("192.0.2.7:5201"),
-                server: Server::Iperf3,
-            },
+        let load = LoadTarget {
+            address: at("192.0.2.7:5201"),
+            server: Server::Iperf3,
         };
+        let target = Target::new(load, |_| at("192.0.2.1:9000"));
         let environment = json!({ LIVE: begun.live(true, Some(target)) });
         let resumed = |load, port| {
             let options = RunOptions {
@@ -200,7 +200,7 @@ mod tests {
             (Some(9000), to("a.test"), true)
         );
         let went_to = |load| Addresses {
-            target: Some(target.echo),
+            target: Some(target.at(Responder::Echo)),
             load,
         };
         assert_eq!(same.began_at, went_to(Some(target.load.address)));

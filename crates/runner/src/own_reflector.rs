@@ -2,6 +2,7 @@
 //! one would be, that ends with this one.
 
 use crate::error::RunnerError;
+use delaylab_model::method::Responder;
 use delaylab_model::trial::{LoadTarget, Server, Target};
 use delaylab_wire::control::{COOKIE, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
@@ -60,10 +61,11 @@ impl OwnReflector {
         let unknown = || io::Error::other("this program does not know its own path");
         let program = program.ok_or_else(unknown)?;
         let target = free_ports()?;
+        let port = |responder| target.at(responder).port().to_string();
         let process = Command::new(program)
             .args(["reflect", "--quiet", "--with-input", "--bind", "127.0.0.1"])
-            .args(["--port", &target.echo.port().to_string()])
-            .args(["--stamp-port", &target.stamp.port().to_string()])
+            .args(["--port", &port(Responder::Echo)])
+            .args(["--stamp-port", &port(Responder::Stamp)])
             .args(["--accept-load", "--load-port"])
             .arg(target.load.address.port().to_string())
             .args(["--max-rate", NO_LIMIT, "--max-total-rate", NO_LIMIT])
@@ -85,7 +87,7 @@ impl OwnReflector {
             if let Some(status) = self.process.try_wait()? {
                 return Err(io::Error::other(format!("it ended with {status}")));
             }
-            if answers(self.target.echo).is_ok() {
+            if answers(self.target.at(Responder::Echo)).is_ok() {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -111,14 +113,15 @@ fn free_ports() -> io::Result<Target> {
         UdpSocket::bind(address)?,
         UdpSocket::bind(any)?,
     );
-    Ok(Target {
-        echo,
-        stamp: stamp.local_addr()?,
-        load: LoadTarget {
-            address,
-            server: Server::Reflector,
-        },
-    })
+    let stamp = stamp.local_addr()?;
+    let load = LoadTarget {
+        address,
+        server: Server::Reflector,
+    };
+    Ok(Target::new(load, |responder| match responder {
+        Responder::Stamp => stamp,
+        _ => echo,
+    }))
 }
 
 /// A Hello is answered with a challenge, and nothing is set up.

@@ -12,16 +12,15 @@ use crate::soft_switch::probes::{Probes, WatchedProbe};
 use delaylab_live::around::Around;
 use delaylab_live::load;
 use delaylab_live::prober::error::RunError;
-use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
+use delaylab_live::reflect::LOAD_PORT;
 use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
-use delaylab_model::method::{Carrier, Method};
 use delaylab_model::probe::Family;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
-use delaylab_wire::{stamp, test_frame};
+use delaylab_wire::test_frame;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -118,8 +117,8 @@ impl From<TestbedError> for WorldError {
 impl World for Testbed {
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = layout::refusals(trial);
-        let anywhere = SocketAddr::from(([10, 82, 0, 1], DEFAULT_PORT));
-        refusals.extend(self.live.probe_refusals(trial, target(anywhere.ip())));
+        let anywhere = IpAddr::from([10, 82, 0, 1]);
+        refusals.extend(self.live.probe_refusals(trial, target(anywhere)));
         refusals.extend(trial.loads.iter().flat_map(load::refusals));
         refusals
     }
@@ -210,14 +209,13 @@ impl Around for PathWatch<'_> {
 }
 
 fn target(host: IpAddr) -> Target {
-    Target {
-        echo: SocketAddr::new(host, DEFAULT_PORT),
-        stamp: SocketAddr::new(host, stamp::PORT),
-        load: LoadTarget {
-            address: SocketAddr::new(host, LOAD_PORT),
-            server: Server::Reflector,
-        },
-    }
+    let load = LoadTarget {
+        address: SocketAddr::new(host, LOAD_PORT),
+        server: Server::Reflector,
+    };
+    Target::new(load, |responder| {
+        SocketAddr::new(host, responder.usual_port())
+    })
 }
 
 /// Each probe at the host that it goes from.
@@ -260,7 +258,7 @@ fn watched_frames(trial: &Trial) -> impl Iterator<Item = WatchedProbe> + '_ {
         let (from, to) = test_frame::addresses(frames.family == Family::V6, stream);
         WatchedProbe {
             probe,
-            method: Method::Frame,
+            method: of.method,
             from,
             to,
             port: None,
@@ -296,7 +294,7 @@ fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<WatchedProbe> {
             method,
             from: hosts[from].1.address.into(),
             to: hosts[to].1.address.into(),
-            port: (method.carrier() != Carrier::Icmp).then(|| placed.run.target.port()),
+            port: method.has_port().then(|| placed.run.target.port()),
             code_point: placed.run.probe.dscp.code_point(),
         }
     };

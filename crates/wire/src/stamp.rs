@@ -18,9 +18,10 @@ use crate::field::{at_least, get, get_u16, get_u32, get_u64, put, room};
 use crate::ntp::ErrorEstimate;
 use crate::{EmitError, ParseError};
 use delaylab_model::Nanos;
+use delaylab_model::method::Responder;
 
 /// The well-known port (RFC 8762 §4.1).
-pub const PORT: u16 = 862;
+pub const PORT: u16 = Responder::Stamp.usual_port();
 /// Bytes of what a TWAMP-Light reflector's reply says (RFC 5357 §4.2.1).
 pub const TWAMP_REPLY: usize = 41;
 

@@ -4,6 +4,7 @@ use super::keys::Keys;
 use super::{DropReason, Now};
 use crate::admission::{self, Share};
 use crate::prefix::{Prefix, is_loopback};
+use delaylab_model::method::Responder;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::Key;
 use delaylab_wire::control::{Accept, ClockFacts};
@@ -11,7 +12,7 @@ use delaylab_wire::echo::Mode;
 use std::net::{IpAddr, SocketAddr};
 
 /// Where udp echo and tcp are served unless told otherwise. (STAMP has its own, 862.)
-pub const DEFAULT_PORT: u16 = 8862;
+pub const DEFAULT_PORT: u16 = Responder::Echo.usual_port();
 /// Where load is taken unless told otherwise: not where probes are answered, so that they do not wait for
 /// it in one socket's buffer.
 pub const LOAD_PORT: u16 = 8863;
