@@ -9,7 +9,7 @@ use crate::{key, terminal};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::family::Family;
-use delaylab_model::method::Method;
+use delaylab_model::method::Responder;
 use delaylab_model::units::write_duration;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve::drawn_seed;
@@ -41,7 +41,7 @@ const LARGEST: u32 = 9188;
 /// Runs the command.
 pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
-    let key = key.filter(|_| args.method == Method::Udp || args.key_file.is_some());
+    let key = key.filter(|_| args.method.takes_key() || args.key_file.is_some());
     let v6 = target::resolve(&args.target, 0, Family::Any)?.is_ipv6();
     let sizes = sizes(args, v6, key.is_some())?;
     let text = experiment(args, &sizes);
@@ -106,8 +106,8 @@ fn config<'a>(args: &'a CellsArgs, sizes: &RangeInclusive<u32>, seed: Option<u64
 
 fn unanswered(args: &CellsArgs) -> String {
     let target = &args.target;
-    match args.method {
-        Method::Udp => format!(
+    match args.method.responder() {
+        Some(Responder::Echo) => format!(
             "{target} answers no udp probe. Is `delaylab reflect` running there, and on this --port?"
         ),
         _ => format!(
@@ -131,8 +131,8 @@ fn again(args: &CellsArgs, times: u32) -> String {
 
 /// Of the IP packets.
 fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u32>, Failed> {
-    let payload = match args.method {
-        Method::Udp => LEAST_UDP[usize::from(with_key)],
+    let payload = match args.method.responder() {
+        Some(Responder::Echo) => LEAST_UDP[usize::from(with_key)],
         _ => LEAST_ICMP,
     };
     let headers = args.method.ip_size(v6, 0).unwrap_or(0);

@@ -7,11 +7,10 @@ use delaylab_runner::target::port_behind;
 
 /// How the server of a URL is asked; `None`: no URL, or one of another kind.
 pub fn method_of_url(target: &str) -> Option<Method> {
-    match scheme(target)?.as_str() {
-        "http" | "https" => Some(Method::Http),
-        "dns" | "dns+tls" | "tls" => Some(Method::Dns),
-        _ => None,
-    }
+    let scheme = scheme(target)?;
+    Method::ALL
+        .into_iter()
+        .find(|method| method.schemes().contains(&&*scheme))
 }
 
 /// What stands before `://`, in lower case: upper case means the same (RFC 3986 §3.1).

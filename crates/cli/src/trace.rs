@@ -77,7 +77,7 @@ fn method(args: &TraceArgs) -> Result<Method, Failed> {
         });
     }
     let question = args.question.is_some() || args.transport.is_some();
-    if question && method != Method::Dns {
+    if question && !method.has_field("question") {
         let what = "--question, --transport: they go with --method dns";
         return Err(Failed::usage(what));
     }
@@ -116,9 +116,9 @@ impl Aim {
         Self {
             host,
             port: port.unwrap_or(usual_port),
-            packets: match method {
-                Method::TcpConnect => Packets::Handshakes,
-                _ => Packets::Crafted {
+            packets: match method.is_handshake() {
+                true => Packets::Handshakes,
+                false => Packets::Crafted {
                     method,
                     payload: args.size.unwrap_or(usual_size),
                 },

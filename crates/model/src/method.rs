@@ -57,21 +57,24 @@ pub enum Responder {
     Stamp,
     /// A server of any make, which knows nothing of delaylab: what it is asked is in [`crate::request::Request`].
     Server,
+    /// The kernel of a host where such a server listens, which is asked for nothing.
+    Listener,
 }
 
 impl Responder {
     /// All of them.
-    pub const ALL: [Responder; 4] = [
+    pub const ALL: [Responder; 5] = [
         Responder::Kernel,
         Responder::Echo,
         Responder::Stamp,
         Responder::Server,
+        Responder::Listener,
     ];
 
     /// The port on which it listens where no other is asked for; 0: it has none, or the request says it.
     pub const fn usual_port(self) -> u16 {
         match self {
-            Responder::Kernel | Responder::Server => 0,
+            Responder::Kernel | Responder::Server | Responder::Listener => 0,
             Responder::Echo => 8862,
             // RFC 8762 §4.1.
             Responder::Stamp => 862,
@@ -89,6 +92,12 @@ struct Facts {
     payload: u32,
     /// The same with a key; `None`: the method knows no keys.
     with_key: Option<u32>,
+    /// Can a path be traced by it?
+    traces: bool,
+    /// Schemes of the URLs that its target may be.
+    schemes: &'static [&'static str],
+    /// Fields of a `[[probe]]` that say what is asked.
+    fields: &'static [&'static str],
 }
 
 impl Method {
@@ -112,6 +121,9 @@ impl Method {
                 responder: Some(Responder::Kernel),
                 payload: 56,
                 with_key: None,
+                traces: true,
+                schemes: &[],
+                fields: &[],
             },
             Method::Udp => Facts {
                 name: "udp",
@@ -120,6 +132,9 @@ impl Method {
                 payload: 56,
                 // A tag of 16 bytes, and all stamps.
                 with_key: Some(56 + 16),
+                traces: true,
+                schemes: &[],
+                fields: &[],
             },
             Method::Tcp => Facts {
                 name: "tcp",
@@ -127,6 +142,9 @@ impl Method {
                 responder: Some(Responder::Echo),
                 payload: 56,
                 with_key: Some(56 + 16),
+                traces: true,
+                schemes: &[],
+                fields: &[],
             },
             Method::Stamp => Facts {
                 name: "stamp",
@@ -135,6 +153,9 @@ impl Method {
                 // A base packet with every extension that tells more of the delay.
                 payload: 100,
                 with_key: Some(188),
+                traces: false,
+                schemes: &[],
+                fields: &[],
             },
             Method::Frame => Facts {
                 name: "frame",
@@ -142,13 +163,19 @@ impl Method {
                 responder: None,
                 payload: 0,
                 with_key: None,
+                traces: false,
+                schemes: &[],
+                fields: &[],
             },
             Method::TcpConnect => Facts {
                 name: "tcp-connect",
                 carrier: Carrier::Tcp,
-                responder: Some(Responder::Server),
+                responder: Some(Responder::Listener),
                 payload: 0,
                 with_key: None,
+                traces: true,
+                schemes: &[],
+                fields: &["port", "close"],
             },
             Method::Http => Facts {
                 name: "http",
@@ -156,6 +183,11 @@ impl Method {
                 responder: Some(Responder::Server),
                 payload: 0,
                 with_key: None,
+                traces: true,
+                schemes: &["http", "https"],
+                fields: &[
+                    "url", "verb", "http", "fresh", "headers", "ca_file", "insecure",
+                ],
             },
             Method::Dns => Facts {
                 name: "dns",
@@ -163,6 +195,17 @@ impl Method {
                 responder: Some(Responder::Server),
                 payload: 0,
                 with_key: None,
+                traces: true,
+                schemes: &["dns", "dns+tls", "tls"],
+                fields: &[
+                    "question",
+                    "transport",
+                    "fresh",
+                    "port",
+                    "tls_name",
+                    "ca_file",
+                    "insecure",
+                ],
             },
         }
     }
@@ -201,7 +244,37 @@ impl Method {
     /// Does it ask a server of any make? Then what is asked is its request, and nothing can be told of the far end but by
     /// what comes from there.
     pub const fn asks_server(self) -> bool {
+        self.is_request() || self.is_handshake()
+    }
+
+    /// Does it ask a server of any make for something?
+    pub const fn is_request(self) -> bool {
         matches!(self.responder(), Some(Responder::Server))
+    }
+
+    /// Is the handshake of a connection to a server all of it: neither a request nor a reply follows?
+    pub const fn is_handshake(self) -> bool {
+        matches!(self.responder(), Some(Responder::Listener))
+    }
+
+    /// Is each request one packet, of the size and with the marks that its probe asks for?
+    pub const fn is_one_packet(self) -> bool {
+        !self.is_stream() && !self.asks_server()
+    }
+
+    /// Can a path be traced by it?
+    pub const fn traces(self) -> bool {
+        self.facts().traces
+    }
+
+    /// Schemes of the URLs that its target may be, in lower case.
+    pub const fn schemes(self) -> &'static [&'static str] {
+        self.facts().schemes
+    }
+
+    /// Does this field of a `[[probe]]` say what it asks?
+    pub fn has_field(self, field: &str) -> bool {
+        self.facts().fields.contains(&field)
     }
 
     /// Does it go to a port?
@@ -233,8 +306,8 @@ impl Method {
 
     /// Bytes of the IP packet that carries this payload. `None` where the kernel cuts it into packets, or where the request is no payload.
     pub fn ip_size(self, v6: bool, payload: u32) -> Option<u32> {
-        let is_one_packet = !self.is_stream() && !self.asks_server();
-        is_one_packet.then_some(headers::of_datagrams(v6) + payload)
+        self.is_one_packet()
+            .then_some(headers::of_datagrams(v6) + payload)
     }
 }
 

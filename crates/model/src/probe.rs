@@ -282,8 +282,10 @@ impl Probe {
 
     /// Does the far kernel acknowledge what it asks, by itself?
     pub fn is_acknowledged(&self) -> bool {
-        let asked = self.request.as_ref();
-        self.method == Method::Tcp || asked.is_some_and(Request::is_asked_on_stream)
+        match &self.request {
+            Some(request) => request.is_asked_on_stream(),
+            None => self.method.is_stream(),
+        }
     }
 
     /// frame: how many there are, by count or duration, whichever ends first.

@@ -62,10 +62,10 @@ impl StampPoint {
 
     /// Those that packets of this method can have.
     pub const fn of_method(method: Method) -> &'static [StampPoint] {
-        match method {
-            Method::Tcp => &Self::OF_STREAMS,
+        match method.is_stream() {
             _ if method.asks_server() => &Self::OF_REQUESTS,
-            _ => &Self::ALL,
+            true => &Self::OF_STREAMS,
+            false => &Self::ALL,
         }
     }
 

@@ -4,7 +4,6 @@ use crate::engine::{Engine, EngineProgress, Serving};
 use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::method::Method;
 use delaylab_model::noise::{DAEMONS, NoiseEvent};
 use delaylab_model::probe::Probe;
 use delaylab_model::refusal::Refusal;
@@ -204,7 +203,7 @@ fn stamps(facts: &RecordFacts, probe: &Probe) -> Vec<(StampPoint, Delivery)> {
     let reflects = facts.reflector_clock != ReflectorClock::None && probe.request.is_none();
     let delivered = |point: StampPoint| match point {
         // A handshake is no request that could be stamped.
-        _ if probe.method == Method::TcpConnect => Delivery::Unsupported,
+        _ if probe.method.is_handshake() => Delivery::Unsupported,
         StampPoint::TRx => Delivery::Delivered,
         _ if probe.frames.is_some() => Delivery::Unsupported,
         StampPoint::TTxHw | StampPoint::TRxHw => Delivery::Unsupported,

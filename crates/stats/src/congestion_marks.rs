@@ -18,7 +18,7 @@ pub struct CongestionMarks {
 impl CongestionMarks {
     /// Does the probe choose the bits of packets of this method?
     pub const fn are_of(method: Method) -> bool {
-        matches!(method, Method::Icmp | Method::Udp | Method::Stamp)
+        method.is_one_packet() && !method.is_one_way()
     }
 
     /// Takes a record.

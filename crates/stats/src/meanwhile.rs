@@ -8,7 +8,6 @@ use crate::anatomy::{Place, Stage, StageSet};
 use crate::excursion::{Excess, Excursion};
 use crate::functional::Functional;
 use delaylab_model::Nanos;
-use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use std::collections::BTreeMap;
 
@@ -105,7 +104,7 @@ impl MeanwhileBuilder {
         if let Some((from, to)) = record.t_connected.zip(record.t_secured) {
             self.secured.push(Crossing::new(from, to).took);
         }
-        if record.method == Method::TcpConnect {
+        if record.method.is_handshake() {
             return;
         }
         let sent = record.t_tx.or(record.t_send);
@@ -323,6 +322,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_model::MILLISECOND as MS;
+    use delaylab_model::method::Method;
 
     /// Requests every 20 ms take 14 ms, 10 of them in the network, and a handshake every 100 ms 10 ms. Between 1000 and 1090 ms the way back
     /// lets nothing through, where it is the network that holds; else the request of 1000 ms alone takes 90 ms more.

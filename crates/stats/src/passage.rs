@@ -5,7 +5,6 @@
 
 use crate::stage::{Part, Stage, StageSet};
 use delaylab_model::Nanos;
-use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 
@@ -122,7 +121,7 @@ fn reflector_stamps(record: &Record, facts: &RecordFacts) -> (Option<Nanos>, Opt
 /// any make, and reflectors by tcp that stamp nothing.
 pub(crate) fn is_told_by_acknowledgement(record: &Record, facts: &RecordFacts) -> bool {
     let unstamped = || facts.known_residence() == Residence::Unknown && record.t_first.is_some();
-    record.method.asks_server() || record.method == Method::Tcp && unstamped()
+    record.method.asks_server() || record.method.is_stream() && unstamped()
 }
 
 /// The stages that a record does not have: they take no time, and are no part.
@@ -136,10 +135,9 @@ fn absent(record: &Record, facts: &RecordFacts) -> StageSet {
         (Stage::Tls, record.t_secured),
     ];
     let unmade = made.into_iter().filter(|(_, end)| end.is_none());
-    let never = match record.method {
-        // The handshake is all of it: neither a request nor a reply follows.
-        Method::TcpConnect => StageSet::span(Stage::SendStack, Stage::Transfer),
-        _ => StageSet::only(Stage::Reflector),
+    let never = match record.method.is_handshake() {
+        true => StageSet::span(Stage::SendStack, Stage::Transfer),
+        false => StageSet::only(Stage::Reflector),
     };
     let transfer = StageSet::only(Stage::Transfer);
     let whole = record.t_first.is_none().then_some(transfer);
@@ -463,6 +461,7 @@ impl PassageSum {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use proptest::option;
     use proptest::prelude::*;
     use proptest::sample::select;

@@ -2,7 +2,7 @@
 
 use crate::outage::{self, Rows};
 use crate::summary::refusals::Refusals;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Method, Responder};
 use delaylab_model::record::Record;
 use delaylab_model::trial::LossDirection;
 use delaylab_model::unanswered::Unanswered;
@@ -39,10 +39,13 @@ const ALWAYS_CARRIED: u32 = 576;
 /// What it may be if all packets of this size (of tcp: requests) were lost, though the reflector agreed to the session in small
 /// ones: without a full stop. `loss` is where the reflector counts: in which direction packets were lost, and how many. It then was there to the end.
 pub fn too_large(method: Method, size: u32, loss: Option<(&LossDirection, u64)>) -> Option<String> {
-    let way = match (method, loss) {
-        (Method::Udp, Some((loss, all))) if loss.forward == all => "on the way there a link",
-        (Method::Udp, Some((loss, all))) if loss.back == all => "on the way back a link",
-        (Method::Tcp, None) => "a link of the path",
+    if method.responder() != Some(Responder::Echo) {
+        return None;
+    }
+    let way = match (method.is_stream(), loss) {
+        (false, Some((loss, all))) if loss.forward == all => "on the way there a link",
+        (false, Some((loss, all))) if loss.back == all => "on the way back a link",
+        (true, None) => "a link of the path",
         _ => return None,
     };
     (size > ALWAYS_CARRIED).then(|| format!(

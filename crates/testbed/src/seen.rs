@@ -7,7 +7,7 @@ use crate::soft_switch::device::PortTraces;
 use crate::soft_switch::driver::{MOST_MET, SwitchObservations, nanos};
 use crate::soft_switch::probes::widened;
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::method::Method;
+use delaylab_model::method::Responder;
 use delaylab_model::plan::Unit;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::{Dropped, SwitchLateness, Trial};
@@ -76,7 +76,9 @@ fn hops(met: Vec<Met>, epoch: Nanos, trial: &Trial) -> Vec<Hop> {
             let seq = widened(probe.method, whose.seq, *last);
             *last = seq;
             // What follows the last packet asks for the departures of replies.
-            if probe.method == Method::Stamp && probe.count.is_some_and(|count| seq >= count) {
+            if probe.method.responder() == Some(Responder::Stamp)
+                && probe.count.is_some_and(|count| seq >= count)
+            {
                 return None;
             }
             let direction = if whose.back {

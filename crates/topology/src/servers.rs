@@ -1,7 +1,7 @@
 //! Servers at hosts and the probes that ask them: what no world can honour.
 
 use crate::network::Network;
-use delaylab_model::path::server::{needs_server, page_size};
+use delaylab_model::path::server::page_size;
 use delaylab_model::path::{HostServer, Path, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::refusal::{Refusal, refuse};
@@ -93,7 +93,7 @@ fn of_probe(probe: &Probe, trial: &Trial) -> Result<(), Refusal> {
         let what = format!("its page is larger than {} MiB", MOST_PAGE >> 20);
         return refuse(format!("probe.{}.url", probe.name), what);
     }
-    if !needs_server(probe.method) || trial.path.server_of(probe).is_some() {
+    if !probe.method.is_request() || trial.path.server_of(probe).is_some() {
         return Ok(());
     }
     let what = match &probe.to {

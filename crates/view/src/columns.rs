@@ -155,7 +155,7 @@ pub fn all() -> impl Iterator<Item = &'static Column> {
 /// Those of a packet of this method.
 fn of_method(method: Method) -> impl Iterator<Item = &'static Column> {
     let has = move |column: &&Column| {
-        method.asks_server() || method == Method::Tcp && OF_STREAMS.contains(&column.name)
+        method.asks_server() || method.is_stream() && OF_STREAMS.contains(&column.name)
     };
     COLUMNS.iter().chain(OF_SERVERS.iter().filter(has))
 }

@@ -1,6 +1,6 @@
 //! Why a figure is missing, in words: the same on the terminal and in JSON.
 
-use delaylab_model::method::Method;
+use delaylab_model::method::Responder;
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::{Delivery, ProbeFacts, ReflectorClock, Residence, StampPoint};
 
@@ -32,14 +32,14 @@ pub fn departure(facts: &ProbeFacts, probe: &Probe) -> Option<&'static str> {
     if facts.stamps.contains(&delivered) {
         return None;
     }
-    match (probe.method, facts.records.residence) {
-        (Method::Udp | Method::Tcp, Residence::Unknown) if probe.payload < ROOM_FOR_STAMPS => Some(
+    match (probe.method.responder(), facts.records.residence) {
+        (Some(Responder::Echo), Residence::Unknown) if probe.payload < ROOM_FOR_STAMPS => Some(
             "packets so small have no room for the reflector's stamps (-s 44B, with a key 60B)",
         ),
-        (Method::Udp | Method::Tcp, Residence::Unknown) => Some(
+        (Some(Responder::Echo), Residence::Unknown) => Some(
             "what answers echoes packets and stamps none, or with a key they have no room (-s 60B)",
         ),
-        (Method::Stamp, Residence::ToUser) => {
+        (Some(Responder::Stamp), Residence::ToUser) => {
             Some("this reflector does not report when its replies left, as `delaylab reflect` does")
         }
         (_, Residence::ToDriver) => Some(
@@ -71,6 +71,7 @@ fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::trial::RecordFacts;
 
     #[test]

@@ -2,7 +2,6 @@
 
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
-use delaylab_model::method::Method;
 use delaylab_model::trial::{ProbeFacts, ProbeRun};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{plural, were};
@@ -99,14 +98,12 @@ impl Ping<'_> {
         let counts = &self.summary.counts;
         let acknowledged = self.summary.acknowledged_only;
         let probe = &self.run.probe;
-        let who = match probe.method {
-            Method::Tcp => "reflector",
-            _ => "server",
-        };
-        let shorter = match probe.method {
-            Method::Tcp => "with a smaller --reply-size they come",
-            Method::Http => "a short one, as --head asks for, comes",
-            _ => "short ones come",
+        let (who, shorter) = match probe.method.asks_server() {
+            false => ("reflector", "with a smaller --reply-size they come"),
+            true if probe.method.has_field("verb") => {
+                ("server", "a short one, as --head asks for, comes")
+            }
+            true => ("server", "short ones come"),
         };
         (2 * acknowledged > counts.ended()).then(|| {
             format!(
@@ -155,6 +152,7 @@ mod tests {
     use super::*;
     use crate::samples::{Sample, all_lost, full};
     use delaylab_model::MICROSECOND;
+    use delaylab_model::method::Method;
     use delaylab_model::record::{Outcome, Record};
     use delaylab_model::trial::{LossDirection, RecordFacts};
     use delaylab_stats::summary::SummaryBuilder;

@@ -115,9 +115,10 @@ pub fn cells_method() -> impl TypedValueParser<Value = Method> {
 
 /// Methods that a path can be traced by.
 pub fn trace_method() -> impl TypedValueParser<Value = Method> {
-    let own = [Method::Udp, Method::Icmp, Method::Tcp];
-    let asking = [Method::TcpConnect, Method::Http, Method::Dns];
-    one_of(own.into_iter().chain(asking), Method::name)
+    one_of(
+        Method::asking().filter(|method| method.traces()),
+        Method::name,
+    )
 }
 
 /// What carries a question to a name server.

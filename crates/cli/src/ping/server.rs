@@ -26,7 +26,7 @@ pub struct ServerProbe {
 pub fn asked(args: &PingArgs) -> Result<ServerProbe, Failed> {
     let target = args.target();
     let method = args.method();
-    if target.contains("://") && !matches!(method, Method::Http | Method::Dns) {
+    if target.contains("://") && method.schemes().is_empty() {
         if method_of_url(target).is_none() {
             return Err(unknown_scheme(target));
         }
@@ -65,7 +65,7 @@ pub fn asked(args: &PingArgs) -> Result<ServerProbe, Failed> {
         fields,
         port_of_kept: None,
     };
-    if server.resolve.is_some() && method != Method::Http {
+    if server.resolve.is_some() && !method.has_field("url") {
         return Err(no_url("--resolve"));
     }
     match method {

@@ -224,7 +224,7 @@ fn what_cannot_be_traced_is_refused() {
         ("192.0.2.1 --class ef,46", "ef is there twice"),
         (
             "127.0.0.1 --method stamp",
-            "possible values: udp, icmp, tcp",
+            "possible values: icmp, udp, tcp",
         ),
         ("127.0.0.1 --method tcp -s 9B", "a SYN carries no payload"),
         ("127.0.0.1 -s 3B", "6 B at least"),

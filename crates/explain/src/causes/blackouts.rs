@@ -7,7 +7,6 @@ use super::met::{Met, planned, timeout};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::method::Method;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
 use delaylab_model::record::{Outcome, Record};
@@ -391,7 +390,7 @@ pub(super) fn rejected(rows: &[&TrialRow]) -> Option<String> {
     if count == 0 || 2 * count < total(rows, "lost") {
         return None;
     }
-    let what = match rows.iter().all(|row| row.method == Method::Dns) {
+    let what = match rows.iter().all(|row| row.method.asks_server()) {
         true => "malformed, or to another question",
         false => "malformed, or with a wrong key or token",
     };

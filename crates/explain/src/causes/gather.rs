@@ -24,7 +24,6 @@ use super::ways::{self, Ways};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
-use delaylab_model::method::Method;
 use delaylab_model::noise::{CpuUse, NoiseEvent, NoiseKind};
 use delaylab_model::path::Topology;
 use delaylab_model::plan::levels_in_words;
@@ -81,15 +80,10 @@ pub(super) struct Gathered<'a> {
     pub(super) handshakes: (u64, u64),
 }
 
-/// Does it ask a server for something, which a handshake during its requests does not?
-fn is_request(method: Method) -> bool {
-    method.asks_server() && method != Method::TcpConnect
-}
-
 /// The trials of a run in which a server is asked for something: handshakes there are evidence about its requests.
 pub(super) fn with_requests(run: &Run) -> BTreeSet<u32> {
     let rows = run.trials().iter();
-    let requests = rows.filter(|row| is_request(row.method));
+    let requests = rows.filter(|row| row.method.is_request());
     requests.map(|row| row.trial).collect()
 }
 
@@ -130,7 +124,7 @@ impl Gathered<'_> {
         self.sent += u64::from(record.ended());
         self.answered += u64::from(is_answered);
         self.too_late += u64::from(record.outcome == Outcome::Late);
-        let is_handshake = record.method == Method::TcpConnect;
+        let is_handshake = record.method.is_handshake();
         if is_handshake && self.with_requests.contains(&record.trial) {
             let (sent, answered) = &mut self.handshakes;
             *sent += u64::from(record.ended());
@@ -157,7 +151,7 @@ impl Gathered<'_> {
 
     /// Is it no handshake during requests of its trial?
     pub(super) fn is_asked_for(&self, stream: &GatheredStream<'_>) -> bool {
-        stream.row.method != Method::TcpConnect || !self.with_requests.contains(&stream.row.trial)
+        !stream.row.method.is_handshake() || !self.with_requests.contains(&stream.row.trial)
     }
 }
 

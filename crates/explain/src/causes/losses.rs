@@ -13,7 +13,6 @@ use super::totals::{lost_share, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::method::Method;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_part, format_share};
 use delaylab_model::words::{a_few, were};
@@ -114,7 +113,7 @@ pub(super) fn find(
     let (lost, sent) = (of_all(&alike, "lost"), of_all(&alike, "sent"));
     let with_requests = with_requests(run);
     let is_handshake =
-        |row: &&TrialRow| row.method == Method::TcpConnect && with_requests.contains(&row.trial);
+        |row: &&TrialRow| row.method.is_handshake() && with_requests.contains(&row.trial);
     let with_handshakes = alike.iter().flat_map(|(_, rows)| rows).any(is_handshake);
     let blackouts: Vec<(String, Vec<&TrialRow>)> = alike
         .extract_if(.., |(_, rows)| is_blackout(rows))

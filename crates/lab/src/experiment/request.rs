@@ -24,37 +24,36 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
 
 /// Checks that the section has no field of requests that another method makes.
 pub(super) fn not_of_others(section: &ProbeSection) -> Result<(), Refusal> {
-    use Method::{Dns, Http, TcpConnect};
-    let fields: [(&str, &[Method], bool); 12] = [
-        ("url", &[Http], section.url.is_some()),
-        ("verb", &[Http], section.verb.is_some()),
-        ("http", &[Http], section.http.is_some()),
-        ("fresh", &[Http, Dns], section.fresh.is_some()),
-        ("headers", &[Http], !section.headers.is_empty()),
-        ("ca_file", &[Http, Dns], section.ca_file.is_some()),
-        ("insecure", &[Http, Dns], section.insecure.is_some()),
-        ("question", &[Dns], section.question.is_some()),
-        ("transport", &[Dns], section.transport.is_some()),
-        ("tls_name", &[Dns], section.tls_name.is_some()),
-        ("port", &[TcpConnect, Dns], section.port.is_some()),
-        ("close", &[TcpConnect], section.close.is_some()),
+    let method = section.method;
+    let fields = [
+        ("url", section.url.is_some()),
+        ("verb", section.verb.is_some()),
+        ("http", section.http.is_some()),
+        ("fresh", section.fresh.is_some()),
+        ("headers", !section.headers.is_empty()),
+        ("ca_file", section.ca_file.is_some()),
+        ("insecure", section.insecure.is_some()),
+        ("question", section.question.is_some()),
+        ("transport", section.transport.is_some()),
+        ("tls_name", section.tls_name.is_some()),
+        ("port", section.port.is_some()),
+        ("close", section.close.is_some()),
     ];
-    let foreign =
-        |(_, of, there): &(&str, &[Method], bool)| *there && !of.contains(&section.method);
-    match fields.into_iter().find(foreign) {
+    let is_foreign = |(field, there): &(&str, bool)| *there && !method.has_field(field);
+    match fields.into_iter().find(is_foreign) {
         None => Ok(()),
-        Some(("port", ..)) if section.method == Method::Http => refuse(
+        Some(("port", _)) if method.has_field("url") => refuse(
             "port",
             "the URL says the port",
             "write it there: http://host:8080/",
         ),
-        Some((field, of, _)) => {
-            let of: Vec<_> = of.iter().map(|method| method.name()).collect();
-            let what = format!(
-                "{} asks for no such thing: `{field}` is for method {}",
-                section.method,
-                of.join(" and ")
-            );
+        Some((field, _)) => {
+            let of = Method::ALL
+                .into_iter()
+                .filter(|method| method.has_field(field));
+            let of: Vec<_> = of.map(Method::name).collect();
+            let of = of.join(" and ");
+            let what = format!("{method} asks for no such thing: `{field}` is for method {of}");
             refuse(field, what, "leave it out")
         }
     }

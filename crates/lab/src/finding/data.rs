@@ -65,8 +65,7 @@ pub fn is_handshake(
     method: Method,
     mut of_trial: impl Iterator<Item = Method>,
 ) -> bool {
-    let is_request = |method: Method| method.asks_server() && method != Method::TcpConnect;
-    probe == HANDSHAKE && method == Method::TcpConnect && of_trial.any(is_request)
+    probe == HANDSHAKE && method.is_handshake() && of_trial.any(Method::is_request)
 }
 
 /// How long the trials of a run took.

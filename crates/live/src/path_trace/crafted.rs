@@ -13,7 +13,7 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{clock, random, socket_options as options};
 use delaylab_model::Nanos;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Carrier, Method};
 use delaylab_model::probe::DontFragment;
 use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
@@ -51,11 +51,11 @@ impl Crafted {
         let (udp, local) = opening.udp()?;
         let [a, b, c, d, ..] = random::bytes().map_err(opening.failed("random numbers"))?;
         let mut tcp_port = None;
-        let transport = match method {
-            Method::Icmp => Transport::Icmp {
+        let transport = match method.carrier() {
+            Carrier::Icmp => Transport::Icmp {
                 id: u16::from_be_bytes([a, b]),
             },
-            Method::Tcp => {
+            Carrier::Tcp => {
                 let (socket, source) = opening.tcp_port(local)?;
                 tcp_port = Some(socket);
                 Transport::Tcp {
@@ -63,7 +63,7 @@ impl Crafted {
                     port: tracing.target.port(),
                 }
             }
-            _ => Transport::Udp {
+            Carrier::Udp => Transport::Udp {
                 source: local.port(),
                 port: tracing.target.port(),
             },
@@ -257,7 +257,7 @@ impl Opening<'_> {
     /// The socket that keeps our udp port, and by which the kernel says from which address we send.
     fn udp(&self) -> Result<(DatagramSocket, SocketAddr), OpenError> {
         let mut target = self.tracing.target;
-        if self.method != Method::Udp {
+        if self.method.carrier() != Carrier::Udp {
             target.set_port(ANY_PORT);
         }
         let socket = connected(self.tracing, target, self.failed("open"))?;

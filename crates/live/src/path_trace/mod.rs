@@ -25,7 +25,6 @@ use crate::prober::open::is_too_long;
 use crafted::Crafted;
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
-use delaylab_model::method::Method;
 use delaylab_model::stop::Stop;
 use delaylab_traffic::path_trace::{AtOnce, Due, Packets, PathTrace, Settings, Step};
 use delaylab_wire::path_probe::{Mark, SMALLEST_PAYLOAD};
@@ -99,16 +98,19 @@ impl PathTracing {
     fn check(&self) -> Result<(), OpenError> {
         let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
         match self.packets {
-            Packets::Crafted { method, payload } => match method {
-                Method::Udp | Method::Icmp if (payload as usize) < SMALLEST_PAYLOAD => refused(
+            Packets::Crafted { method, .. } if !method.traces() || method.asks_server() => {
+                let reason = format!("no packets of {method} can be written here");
+                refused("method", reason)
+            }
+            Packets::Crafted { method, payload } => match method.is_stream() {
+                false if (payload as usize) < SMALLEST_PAYLOAD => refused(
                     "size",
                     format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
                 ),
-                Method::Tcp if payload > 0 => {
+                true if payload > 0 => {
                     refused("size", "a SYN carries no payload: leave -s out".to_owned())
                 }
-                Method::Udp | Method::Icmp | Method::Tcp => Ok(()),
-                other => refused("method", format!("no packets of {other} can be written here")),
+                _ => Ok(()),
             },
             Packets::Handshakes if self.settings.ecn != 0 => refused(
                 "ecn",

@@ -4,7 +4,7 @@ use crate::tester::error::TesterError;
 use delaylab_kernel::privilege::setcap_of_installed;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Method, Responder};
 use delaylab_model::world::FailureKind;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -298,8 +298,8 @@ fn key_question(with_key: bool) -> &'static str {
 
 /// Keyed STAMP is not answered whose time is not the reflector's: what was captured would be answered again.
 fn clock_question(method: Method, with_key: bool) -> &'static str {
-    match (method, with_key) {
-        (Method::Stamp, true) => {
+    match (method.responder(), with_key) {
+        (Some(Responder::Stamp), true) => {
             " And are both clocks within a minute of each other (else start it with --stamp-any-clock)?"
         }
         _ => "",

@@ -346,7 +346,7 @@ fn session_ended(kept: KeptFor, lasted: Nanos, ran: &EngineReport) -> Option<Str
 
 /// The packets behind did come to its host. Whether a server answers is what is measured.
 fn reflector_ended(method: Method, ran: &EngineReport) -> Option<String> {
-    let has_reflector = matches!(method, Method::Udp | Method::Stamp);
+    let has_reflector = method.is_one_packet() && method.has_port();
     let silent_for = ran
         .silent_for
         .filter(|_| has_reflector && ran.port_closed)?;
@@ -456,7 +456,7 @@ fn delivery(point: StampPoint, count: u64, probe: &Probe, facts: &RecordFacts) -
         return Delivery::Unsupported;
     }
     // A handshake is no request that could be stamped.
-    if probe.method == Method::TcpConnect {
+    if probe.method.is_handshake() {
         return Delivery::Unsupported;
     }
     match (point, probe.stamps, facts.residence) {

@@ -1,6 +1,5 @@
 //! A server of any make at a host of a path that is built: what probes of method `http`, `dns` and `tcp-connect` ask there.
 
-use crate::method::Method;
 use crate::path::Path;
 use crate::probe::Probe;
 use crate::quantity::{Duration, Size};
@@ -165,14 +164,10 @@ impl Path {
     }
 }
 
-/// Methods that nothing but a server answers: of the others, a host's kernel or reflector.
-pub const fn needs_server(method: Method) -> bool {
-    matches!(method, Method::Http | Method::Dns)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::Method;
     use crate::request::Close;
 
     #[test]

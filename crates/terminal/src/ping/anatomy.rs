@@ -5,7 +5,6 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use crate::text::wrap;
-use delaylab_model::method::Method;
 use delaylab_model::units::format_duration_f64;
 use delaylab_model::words::each_once;
 use delaylab_stats::anatomy::Place;
@@ -160,7 +159,8 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     let mut notes = Vec::new();
     // Of a server the table above bounds what the stamps do not tell apart.
     let is_bounded = ping.summary.server.is_some();
-    if !is_bounded && ping.run.probe.method == Method::Dns {
+    let probe = &ping.run.probe;
+    if !is_bounded && probe.method.is_request() && !probe.is_acknowledged() {
         let note = "By UDP nothing is acknowledged: network and server are one stage. --transport tcp tells them apart";
         notes.push(note.to_owned());
     } else if !is_bounded && columns.iter().all(|at| at.network_ns.is_none()) {

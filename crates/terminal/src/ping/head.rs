@@ -4,7 +4,6 @@ use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
 use delaylab_model::dscp::ecn_name;
-use delaylab_model::method::Method;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::{format_duration, format_part};
 use delaylab_stats::summary::{Counts, ErrorReply, Retransmitted, answers, refusals};
@@ -84,9 +83,9 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
 /// `12 segments sent again`: what TCP repairs is not lost, and takes its time.
 fn sent_again(ping: &Ping<'_>) -> Option<String> {
     let Retransmitted { segments, requests } = ping.summary.retransmitted?;
-    let what = match ping.run.probe.method {
-        Method::TcpConnect => "SYN",
-        _ => "segment",
+    let what = match ping.run.probe.method.is_handshake() {
+        true => "SYN",
+        false => "segment",
     };
     let again = plural(segments, what);
     (segments > 0).then(|| format!("{again} sent again for {}", plural(requests, "request")))

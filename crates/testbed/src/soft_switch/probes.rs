@@ -1,7 +1,7 @@
 //! Whose packet a frame carries: which probe's, and which of its packets.
 
 use super::frame::{FlowKey, Read, Whose};
-use delaylab_model::method::{Carrier, Method};
+use delaylab_model::method::{Carrier, Method, Responder};
 use delaylab_wire::stamp::{Form, Reflector};
 use delaylab_wire::{control, echo};
 use std::collections::{BTreeSet, HashMap};
@@ -59,8 +59,7 @@ impl Probes {
 
     /// Probes that look like another one to a switch: it knows of no packet whose it is.
     pub fn alike(&self) -> BTreeSet<u16> {
-        let has_hops =
-            |one: &&WatchedProbe| matches!(one.method, Method::Icmp | Method::Udp | Method::Stamp);
+        let has_hops = |one: &&WatchedProbe| one.method.is_one_packet();
         let is_alike = |one: &&WatchedProbe| {
             let mut others = self.watched.iter().filter(|other| other.probe != one.probe);
             others.any(|other| other.looks() == one.looks())
@@ -81,7 +80,7 @@ impl Probes {
         };
         let WatchedProbe { probe, method, .. } = self.watched[found?];
         let mut seq = number(method, read, frame, back)?;
-        if method == Method::Stamp {
+        if method.responder() == Some(Responder::Stamp) {
             // The first packet of all tries the reflector, and has the number before packet 0.
             let first = *self.firsts.entry(probe).or_insert(seq.wrapping_add(1));
             seq = seq.wrapping_sub(first);
@@ -121,16 +120,16 @@ impl Probes {
 
 /// The number that the packet has on the wire.
 fn number(method: Method, read: &Read, frame: &[u8], back: bool) -> Option<u32> {
-    if method == Method::Icmp {
+    if !method.has_port() {
         return read.icmp_seq.map(u32::from);
     }
     let (at, length) = read.payload?;
     let payload = frame.get(at..at + length)?;
-    match method {
+    match method.responder() {
         // What is said when a session is set up is no packet of it.
-        Method::Udp if control::is_control(payload) => None,
-        Method::Udp => Some(echo::Header::parse(payload).ok()?.seq),
-        Method::Stamp => {
+        Some(Responder::Echo) if control::is_control(payload) => None,
+        Some(Responder::Echo) => Some(echo::Header::parse(payload).ok()?.seq),
+        Some(Responder::Stamp) => {
             // A reply begins with the reflector's own count, and no probe of a testbed has a key.
             let reply = || Reflector::parse(Form::Unauthenticated, payload).ok();
             match back {
@@ -138,18 +137,16 @@ fn number(method: Method, read: &Read, frame: &[u8], back: bool) -> Option<u32> 
                 true => Some(reply()?.sender.seq),
             }
         }
-        Method::Frame => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
-        _ => None,
+        // A frame of a tester.
+        None => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
+        Some(_) => None,
     }
 }
 
 /// Which packet of a probe it is whose number's low bits are these; its later packets are beyond
 /// `last`, a packet that has been seen.
 pub const fn widened(method: Method, low: u32, last: u64) -> u64 {
-    let bits = match method {
-        Method::Icmp => 16,
-        _ => 32,
-    };
+    let bits = if method.has_port() { 32 } else { 16 };
     let span = 1_u64 << bits;
     // The nearest to what was seen last.
     let base = last & !(span - 1);

@@ -22,7 +22,7 @@ pub mod hop;
 
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Carrier, Method};
 use delaylab_model::request::Question;
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::mpls;
@@ -96,10 +96,10 @@ impl Packets {
     /// What they are, as programs read it.
     pub const fn name(&self) -> &'static str {
         match self {
-            Packets::Crafted { method, .. } => match method {
-                Method::Icmp => "echo-request",
-                Method::Tcp => "syn",
-                _ => "datagram",
+            Packets::Crafted { method, .. } => match method.carrier() {
+                Carrier::Icmp => "echo-request",
+                Carrier::Tcp => "syn",
+                Carrier::Udp => "datagram",
             },
             Packets::Handshakes => "handshake",
             Packets::Questions(_) => "question",

@@ -3,7 +3,6 @@
 use super::Traced;
 use crate::words::plural;
 use delaylab_model::dscp::{Dscp, ecn_name};
-use delaylab_model::method::Method;
 use delaylab_model::units::format_part;
 use delaylab_model::words::{all_of, capitalised};
 use delaylab_traffic::path_trace::compare::{Finding, Meeting, compared_before};
@@ -567,7 +566,7 @@ fn port_words(said: Said, traced: &Traced<'_>) -> Option<String> {
             Packets::Questions(_) => Some(format!(
                 "nothing listens on UDP port {port} (port unreachable)"
             )),
-            _ if traced.method == Method::Icmp => Some(target_says(said)),
+            _ if !traced.method.has_port() => Some(target_says(said)),
             // A port where nothing listens is what datagrams are sent to.
             Packets::Crafted { .. } | Packets::Handshakes => None,
         },
@@ -597,6 +596,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::trace::samples::{answered_up_to, crafted, heard_up_to, samples};
+    use delaylab_model::method::Method;
     use std::collections::BTreeMap;
 
     fn verdict(name: &str) -> String {

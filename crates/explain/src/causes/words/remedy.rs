@@ -5,7 +5,6 @@ use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::Rhythm;
 use crate::causes::roles::Role;
-use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::attribution::LateCause;
@@ -253,7 +252,7 @@ fn of_sent_again(tally: &Tally) -> String {
 /// What tells the two apart depends on what carries the requests, and on what the run has already.
 fn of_network_and_server(tally: &Tally, gathered: &Gathered<'_>) -> String {
     let mut streams = tally.due.keys().map(|&at| &gathered.streams[at]);
-    let by_udp = streams.all(|stream| stream.row.method == Method::Dns && !stream.has_connections);
+    let by_udp = streams.all(|stream| !stream.row.method.is_stream() && !stream.has_connections);
     if by_udp {
         return "By UDP nothing is acknowledged. By TCP (`--transport tcp`) the server's kernel does it, which tells the two apart; \
                 `delaylab ping SERVER` shows what the network takes."

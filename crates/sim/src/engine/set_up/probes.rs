@@ -6,7 +6,6 @@ use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, W
 use crate::engine::visits::{FreshProbe, MOST_VISITS, Says, Visit};
 use crate::engine::{Asking, Flow, ProbeFlow, Serves, TcpProbe};
 use crate::packet::ChannelId;
-use delaylab_model::method::Method;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Answer;
 use delaylab_model::refusal::Refusal;
@@ -163,7 +162,7 @@ impl Maker<'_> {
             timeout: probe.timeout,
             expected: Expected {
                 // A handshake alone is no request that could be stamped.
-                departures: probe.method != Method::TcpConnect,
+                departures: !probe.method.is_handshake(),
                 follow_ups: !loopback && probe.request.is_none(),
                 acks: asked.on_stream,
             },
@@ -183,10 +182,10 @@ impl Maker<'_> {
             server: self.number_of_server(asked.probe)?,
             reply,
             plain: asked.bytes?.plain,
-            answer: match asked.probe.method {
-                Method::Http => Answer::Status(200),
-                Method::TcpConnect => Answer::Open,
-                _ => Answer::Code(0),
+            answer: match asked.probe.request.as_ref()? {
+                Request::Http(_) => Answer::Status(200),
+                Request::Connect { .. } => Answer::Open,
+                Request::Dns(_) => Answer::Code(0),
             },
         })
     }
