@@ -26,7 +26,7 @@
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`refusal`] | a field that cannot be honoured, why, and what to write instead |
 //! | [`request`] | what a server is asked |
-//! | [`rows`] | what a trial brings beside its records |
+//! | [`rows`] | what a trial brings besides its records: a file for each table |
 //! | [`series`] | something that has a value at any time |
 //! | [`shard`] | a run's trials, divided among several processes or machines |
 //! | [`shell`] | commands that are printed to be pasted into a shell |
@@ -51,7 +51,6 @@ pub mod experiment;
 pub mod family;
 pub mod frames;
 pub mod headers;
-pub mod hop;
 pub mod host;
 pub mod icmp;
 pub mod interval;
@@ -67,19 +66,19 @@ pub mod record;
 pub mod refusal;
 pub mod request;
 pub mod rows;
-pub mod series;
 pub mod shard;
 pub mod shell;
 pub mod stamp;
 pub mod stop;
 pub mod stream_report;
 pub mod tcp;
-pub mod transfer;
 pub mod trial;
 pub mod unanswered;
 pub mod units;
 pub mod words;
 pub mod world;
+
+pub use rows::{hop, series, transfer};
 
 /// A time or a duration in nanoseconds.
 ///

@@ -1,8 +1,13 @@
-//! What a trial brings beside its records: rows of tables.
+//! What a trial brings besides its records: rows of tables. A new table is a file here with the type of its rows, and its line in
+//! the list of [`with_tables!`](crate::with_tables).
+
+pub mod hop;
+pub mod series;
+pub mod transfer;
 
 use std::slice::from_ref;
 
-/// Calls a macro with every table beside the records, after what stands in the braces: a line for each, with the name of
+/// Calls a macro with every table besides the records, after what stands in the braces: a line for each, with the name of
 /// its [`Rows`], that of its field where tables are fields, and the type of its rows. Everything that is said of every
 /// table is made of this list.
 #[macro_export]
@@ -14,13 +19,13 @@ macro_rules! with_tables {
             /// What clock reads cost; after the last record.
             ClockReads clock_reads: $crate::noise::ClockReads,
             /// What packets met in queues. In any order.
-            Hops hops: $crate::hop::Hop,
+            Hops hops: $crate::rows::hop::Hop,
             /// What series were for a while. The points of one series in their order.
-            Series series: $crate::series::SeriesPoint,
+            Series series: $crate::rows::series::SeriesPoint,
             /// For how long series had which values. Those of one series in order of their values, after its points.
-            SeriesValues series_values: $crate::series::SeriesValue,
+            SeriesValues series_values: $crate::rows::series::SeriesValue,
             /// Finite transfers of loads. Those of one stream in their order.
-            Transfers transfers: $crate::transfer::Transfer,
+            Transfers transfers: $crate::rows::transfer::Transfer,
         }
     };
 }
