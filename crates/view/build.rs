@@ -1,4 +1,4 @@
-//! Packs the published schemas (`src/published.rs`).
+//! Packs the published schemas (`src/published/mod.rs`).
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

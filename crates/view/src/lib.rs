@@ -12,9 +12,8 @@
 //! | [`calibration`] | a calibrated path, and what a change would make of it |
 //! | [`trace`] | a path trace |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
-//! | [`cells`], [`check`], [`doctor`], [`import`], [`list`], [`verify`] | what these commands found |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
-//! | [`published`] | **the** list of all documents, with their schemas |
+//! | [`published`] | **the** list of all documents, with their schemas; and a file for each that is only a document: [`cells`], [`check`], [`doctor`], [`import`], [`list`], [`verify`] |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
@@ -30,18 +29,13 @@
 pub mod benchmark;
 pub mod both_runs;
 pub mod calibration;
-pub mod cells;
-pub mod check;
 pub mod columns;
 pub mod compare;
 pub mod csv;
-pub mod doctor;
 pub mod explain;
 pub mod format;
-pub mod import;
 pub mod json;
 pub mod latex;
-pub mod list;
 pub mod missing;
 pub mod ping;
 pub mod published;
@@ -50,6 +44,7 @@ pub mod run;
 pub mod samples;
 pub mod stream;
 pub mod trace;
-pub mod verify;
 pub mod words;
 pub mod working;
+
+pub use published::{cells, check, doctor, import, list, verify};

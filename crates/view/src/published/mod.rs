@@ -1,14 +1,22 @@
-//! **The** list of what is published: every shape that a command prints for programs.
+//! **The** list of what is published: every shape that a command prints for programs. What is only a document stands in a file
+//! here; others stand with what they are of.
 //!
 //! The program has the schemas as the files of `docs/schema`, packed by `build.rs`: what makes them from the types takes ten times
 //! as much room. A test holds each file against its type.
+
+pub mod cells;
+pub mod check;
+pub mod doctor;
+pub mod import;
+pub mod list;
+pub mod verify;
 
 use flate2::read::GzDecoder;
 use std::io::{self, Read};
 #[cfg(test)]
 use {
     crate::json::{line_schema, ping, run, schema},
-    crate::{calibration, cells, check, compare, explain, import, list, stream, trace, verify},
+    crate::{calibration, compare, explain, stream, trace},
     delaylab_live::doctor::Checkup,
     serde_json::Value,
 };
@@ -57,7 +65,7 @@ macro_rules! listed {
     };
 }
 
-/// Every shape. A new one is a line here.
+/// Every shape. A new one is a line here, its file and its `mod`.
 pub const PUBLISHED: &[Listed] = &[
     listed!("ping", "ping --json", 2, schema::<ping::Document<'_>>),
     listed!(
