@@ -9,9 +9,8 @@
 //! Validation: stopped class queues give nothing, others what the discipline gives without them; order within each
 //! queue; nothing is lost, under random traffic.
 
-use super::Discipline;
-use super::kind::Kind;
 use super::queue::Queue;
+use super::{Discipline, Kind};
 use crate::flow_control::{PRIORITIES, Set, sum_of};
 use crate::item::{Backlog, Dropped, Item};
 use crate::weights::By;

@@ -35,7 +35,7 @@ use crate::buffer::{Bound, Memory};
 use crate::crossbar::scheduler;
 use crate::discard::Discard;
 use crate::discipline::Discipline;
-pub use crate::discipline::kind::Kind;
+pub use crate::discipline::Kind;
 use crate::flow_control;
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
