@@ -1,7 +1,6 @@
 //! Exit codes, and errors with the code that they end in.
 
 use delaylab_lab::experiment::Diagnostics;
-use delaylab_live::prober::error::RunError;
 use delaylab_model::world::FailureKind;
 use delaylab_runner::error::RunnerError;
 use std::fmt::Display;
@@ -64,18 +63,6 @@ impl Failed {
     /// This host lacks something.
     pub fn environment(message: impl Display) -> Self {
         Self::new(Exit::Environment, message)
-    }
-}
-
-impl From<delaylab_live::prober::error::RunError> for Failed {
-    fn from(error: RunError) -> Self {
-        if let RunError::Sink(source) = &error
-            && source.kind() == std::io::ErrorKind::BrokenPipe
-        {
-            // Whoever read our output has had enough.
-            return Self::new(Exit::Fine, "");
-        }
-        Self::new(exit_of(error.failure()), error)
     }
 }
 

@@ -6,21 +6,13 @@ use crate::exit::Failed;
 use crate::experiment::choose;
 use crate::stop::catch_stop;
 use crate::terminal;
-use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{clock, signals};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::MILLISECOND;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::path::Topology;
-use delaylab_model::trial::Trial;
 use delaylab_runner::resolve;
-use delaylab_testbed::build::{self, Found, Standing};
-use delaylab_testbed::layout::{Layout, lay_out};
-use delaylab_testbed::reflectors::Reflectors;
-use delaylab_testbed::rootless;
-use delaylab_testbed::servers::wanted::Wanted;
-use delaylab_testbed::servers::{self, Servers};
-use delaylab_testbed::soft_switch::probes::Probes;
+use delaylab_runner::testbed::{self, BuiltTestbed, TestbedPlan};
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 use std::fmt::Write;
@@ -55,35 +47,13 @@ pub fn run(args: &TestbedArgs) -> Result<(), Failed> {
 }
 
 fn up(args: &UpArgs) -> Result<(), Failed> {
-    let trial = trial(args)?;
-    let layout = lay_out(&trial).map_err(Failed::usage)?;
+    let plan = plan(args)?;
     if args.show_commands {
-        return terminal::print(commands(&layout, &trial));
+        return terminal::print(commands(&plan));
     }
-    let is_hidden = rootless::become_root_if_needed().map_err(Failed::environment)?;
-    let missing = servers::missing(&trial.path.server).into_iter().next();
-    missing.map_or(Ok(()), |missing| Err(Failed::environment(missing)))?;
-    // Which queues the kernel has could not be asked before.
-    let layout = lay_out(&trial).map_err(Failed::usage)?;
     catch_stop()?;
-    let standing = Standing::build(layout.structure.clone()).map_err(Failed::environment)?;
-    let switches = standing.start_switches(&layout.devices, trial.seed);
-    let switches = switches.map_err(Failed::environment)?;
-    let mut reflectors = Reflectors::default();
-    for (_, host) in &layout.structure.hosts {
-        let answers = reflectors.answer_at(host.place, &standing);
-        answers.map_err(Failed::environment)?;
-    }
-    let wanted = Wanted::from_trial(&trial, &layout.structure);
-    let _servers = match wanted.servers.is_empty() {
-        true => None,
-        false => Some(Servers::start(wanted, &standing, None).map_err(Failed::environment)?),
-    };
-    // Resets and pauses are at their times from now on.
-    if let Some(switches) = &switches {
-        switches.begin(Probes::default());
-    }
-    terminal::print(described(&layout, &trial, standing.id(), is_hidden))?;
+    let built = plan.build()?;
+    terminal::print(described(&built))?;
     while !signals::stop().is_asked() {
         // A signal ends the sleep early, which is what it is for.
         let _ = clock::sleep_until(clock::monotonic() + LOOK_EVERY);
@@ -92,7 +62,7 @@ fn up(args: &UpArgs) -> Result<(), Failed> {
 }
 
 /// The first combination of the experiment, or one that has this topology.
-fn trial(args: &UpArgs) -> Result<Trial, Failed> {
+fn plan(args: &UpArgs) -> Result<TestbedPlan, Failed> {
     let experiment = match topology(&args.choice.experiment) {
         Some(text) => Experiment::read(Source {
             name: args.choice.experiment.clone(),
@@ -111,9 +81,7 @@ fn trial(args: &UpArgs) -> Result<Trial, Failed> {
         ..choose::choices(&args.choice)
     };
     let resolved = choose::resolve(&experiment, &choices, Path::new(RUNS))?;
-    let first = resolved.planned.into_iter().next();
-    let first = first.ok_or_else(|| Failed::usage("the experiment has no trials in a testbed"))?;
-    Ok(first.trial)
+    Ok(TestbedPlan::new(resolved)?)
 }
 
 /// An experiment of one probe on this topology, if it is one.
@@ -132,7 +100,7 @@ fn topology(name: &str) -> Option<String> {
     ))
 }
 
-fn commands(layout: &Layout, trial: &Trial) -> String {
+fn commands(TestbedPlan { trial, layout }: &TestbedPlan) -> String {
     let mut text = String::new();
     for step in layout.structure.steps(NAME) {
         let _ = writeln!(text, "{step}");
@@ -152,8 +120,9 @@ fn commands(layout: &Layout, trial: &Trial) -> String {
     text
 }
 
-fn described(layout: &Layout, trial: &Trial, id: &str, is_hidden: bool) -> String {
-    let mut text = format!("{id}\n");
+fn described(built: &BuiltTestbed) -> String {
+    let TestbedPlan { trial, layout } = &built.plan;
+    let mut text = format!("{}\n", built.id());
     for (name, host) in &layout.structure.hosts {
         let _ = write!(text, "  {name:<12} {}", host.address);
         for server in trial.path.server.iter().filter(|server| server.at == *name) {
@@ -179,7 +148,11 @@ fn described(layout: &Layout, trial: &Trial, id: &str, is_hidden: bool) -> Strin
         let _ = writeln!(
             text,
             "Ctrl-C takes it down. Meanwhile: {}delaylab testbed exec {from} -- delaylab ping {}",
-            if is_hidden { way_in() } else { String::new() },
+            if built.is_hidden {
+                way_in()
+            } else {
+                String::new()
+            },
             to.address
         );
     }
@@ -192,52 +165,8 @@ fn way_in() -> String {
     format!("nsenter --preserve-credentials -U -m -t {process} ")
 }
 
-fn found() -> Result<Vec<Found>, Failed> {
-    build::find().map_err(|error| Failed::environment(format!("cannot list namespaces: {error}")))
-}
-
 fn exec(args: &ExecArgs) -> Result<(), Failed> {
-    let found = found()?;
-    let is_meant = |testbed: &&Found| args.testbed.as_ref().is_none_or(|id| *id == testbed.id);
-    // Of one whose process is gone the namespaces are left, in which nothing forwards and nothing answers.
-    let (gone, here): (Vec<_>, Vec<_>) = found
-        .iter()
-        .filter(is_meant)
-        .partition(|testbed| testbed.left_over);
-    let testbed = match here[..] {
-        [one] => one,
-        [] if !gone.is_empty() => {
-            let ids: Vec<_> = gone.iter().map(|testbed| testbed.id.as_str()).collect();
-            return Err(Failed::usage(format!(
-                "the process of {} is gone, and with it what forwarded and answered there: `delaylab testbed clean` \
-                 removes what is left",
-                ids.join(", ")
-            )));
-        }
-        [] => {
-            return Err(Failed::usage(
-                "no testbed is up: `delaylab testbed up two-hosts` builds one. (One that was built \
-                 without root is entered by the command that it prints.)",
-            ));
-        }
-        _ => {
-            let ids: Vec<_> = here.iter().map(|testbed| testbed.id.as_str()).collect();
-            return Err(Failed::usage(format!(
-                "several testbeds are up: choose with --testbed {}",
-                ids.join(", or ")
-            )));
-        }
-    };
-    if !testbed.nodes.contains(&args.node) {
-        return Err(Failed::usage(format!(
-            "there is no node `{}`: there are {}",
-            args.node,
-            testbed.nodes.join(", ")
-        )));
-    }
-    let name = format!("{}-{}", testbed.id, args.node);
-    let entered = Namespace::open(&name).and_then(|namespace| namespace.enter());
-    entered.map_err(|error| Failed::environment(format!("cannot enter {name}: {error}")))?;
+    testbed::enter(args.testbed.as_deref(), &args.node)?;
     let error = Command::new(&args.command[0])
         .args(&args.command[1..])
         .exec();
@@ -249,19 +178,18 @@ fn exec(args: &ExecArgs) -> Result<(), Failed> {
 
 fn clean() -> Result<(), Failed> {
     let mut text = String::new();
-    let folders = servers::remove_left_over().map_err(Failed::environment)?;
-    for folder in &folders.removed {
+    let cleaned = testbed::clean()?;
+    for folder in &cleaned.folders.removed {
         let _ = writeln!(text, "removed {}", folder.display());
     }
-    for folder in &folders.kept {
+    for folder in &cleaned.folders.kept {
         let _ = writeln!(text, "kept {}: it is another user's", folder.display());
     }
-    let mut failed = folders.failed;
-    for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
-        let removed = build::remove(testbed);
+    let mut failed = cleaned.folders.failed;
+    for (id, removed) in cleaned.testbeds {
         if !removed.nodes.is_empty() {
             let nodes = removed.nodes.join(", ");
-            let _ = writeln!(text, "removed {} ({nodes})", testbed.id);
+            let _ = writeln!(text, "removed {id} ({nodes})");
         }
         for name in &removed.unmarked {
             let _ = writeln!(

@@ -7,19 +7,15 @@ use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port
 use crate::stop::catch_stop;
 use crate::terminal;
 use delaylab_kernel::signals;
-use delaylab_live::path_trace::{PathTracing, names};
 use delaylab_model::MILLISECOND;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::request::{DnsTransport, Question, Url};
-use delaylab_runner::target;
+use delaylab_runner::path_tracing::{TraceOptions, Tracing};
 use delaylab_traffic::path_trace::{AtOnce, Packets, PathTrace, Settings};
 use delaylab_view::trace::Traced;
 use delaylab_view::trace::json::{Config, Document};
-use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 /// As traceroute has them.
 const UDP_PORT: u16 = 33434;
@@ -29,30 +25,23 @@ const PAYLOAD: u32 = 32;
 const ANY_QUESTION: &str = ". NS";
 /// From one packet to the next: a path of 30 hops is under way in 60 ms.
 const GAP: i64 = 2 * MILLISECOND;
-/// So long names are waited for.
-const NAMES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 pub fn run(args: &TraceArgs) -> Result<(), Failed> {
     let method = method(args)?;
-    let tracing = planned(args, method)?;
+    let tracing = Tracing::new(options(args, method)?)?;
     catch_stop()?;
-    let trace = tracing.run(&mut progress())?;
+    let path = tracing.run(&mut progress())?;
     terminal::done();
-    let names = if args.numeric {
-        BTreeMap::new()
-    } else {
-        names::look_up(&routers(&trace), NAMES_WITHIN)
-    };
     let traced = Traced {
         stopped: signals::stop().is_asked(),
         ..Traced::new(
             &args.target,
-            tracing.target,
+            path.address,
             method,
-            &tracing.packets,
-            &trace,
-            &names,
+            &path.packets,
+            &path.trace,
+            &path.names,
         )
     };
     print(&traced, args.json)?;
@@ -164,12 +153,12 @@ impl Aim {
     }
 }
 
-fn planned(args: &TraceArgs, method: Method) -> Result<PathTracing, Failed> {
+fn options(args: &TraceArgs, method: Method) -> Result<TraceOptions, Failed> {
     let aim = Aim::new(args, method)?;
-    let family = values::family(args.v4, args.v6);
-    let target: SocketAddr = target::resolve(&aim.host, aim.port, family)?;
-    Ok(PathTracing {
-        target,
+    Ok(TraceOptions {
+        host: aim.host,
+        port: aim.port,
+        family: values::family(args.v4, args.v6),
         packets: aim.packets,
         interface: args.interface.clone(),
         settings: Settings {
@@ -184,6 +173,7 @@ fn planned(args: &TraceArgs, method: Method) -> Result<PathTracing, Failed> {
             give_up: args.max_unknown,
             at_once: AtOnce::Many,
         },
+        with_names: !args.numeric,
         stop: signals::stop(),
     })
 }
@@ -196,11 +186,6 @@ fn distinct(classes: &[Dscp]) -> Result<Vec<Dscp>, Failed> {
         }
     }
     Ok(classes.to_vec())
-}
-
-fn routers(trace: &PathTrace) -> std::collections::BTreeSet<IpAddr> {
-    let answers = trace.packets().iter().filter_map(|p| p.answer.as_ref());
-    answers.map(|answer| answer.from).collect()
 }
 
 /// On a terminal, a line that says how far it is.

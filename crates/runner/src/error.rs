@@ -2,6 +2,7 @@
 
 use delaylab_lab::experiment::Diagnostics;
 use delaylab_lab::run::LabError;
+use delaylab_live::prober::error::RunError;
 use delaylab_live::world::LiveError;
 use delaylab_model::world::{FailureKind, WorldError};
 use delaylab_store::error::StoreError;
@@ -54,6 +55,12 @@ impl From<WorldError> for RunnerError {
 
 impl From<LiveError> for RunnerError {
     fn from(error: LiveError) -> Self {
+        Self::new(error.failure(), error)
+    }
+}
+
+impl From<RunError> for RunnerError {
+    fn from(error: RunError) -> Self {
         Self::new(error.failure(), error)
     }
 }

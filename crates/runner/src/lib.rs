@@ -6,7 +6,7 @@
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
 //!
-//! Resumable::new(writer, resumed, options)?      an interrupted run: what it needs to go on
+//! Interrupted::open(&folder)?.rest(options)?     what is left of an interrupted run
 //!     .start()?.run(&mut progress, watch)?       and so on
 //! ```
 //!
@@ -14,7 +14,7 @@
 //! |---|---|
 //! | [`mod@resolve`] | from an experiment to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
-//! | [`resume`] | an interrupted run, taken up again |
+//! | [`interrupted`] | a run that was interrupted, taken up again |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`options`] | what is wanted of a run, beyond its experiment |
 //! | [`share`] | which trials of an experiment a process carries out |
@@ -25,6 +25,10 @@
 //! | [`target`] | names and addresses of targets and load servers |
 //! | [`load_limit`] | what may leave for another host |
 //! | [`run_folder`] | runs on disk |
+//! | [`imported_file`] | what another tool measured, as a run |
+//! | [`measured_path`], [`modelled`] | a measured path, calibrated, and simulations of its model |
+//! | [`path_tracing`] | a path trace, to its end |
+//! | [`testbed`] | a testbed by hand: built, entered, removed |
 //! | `environment` | what is recorded of this host |
 //! | [`error`] | why a run cannot start, or broke off |
 //!
@@ -35,15 +39,20 @@
 mod environment;
 pub mod error;
 pub mod expected;
+pub mod imported_file;
+pub mod interrupted;
 mod live_target;
 pub mod load_limit;
+pub mod measured_path;
+pub mod modelled;
 pub mod options;
 pub mod own_reflector;
+pub mod path_tracing;
 pub mod resolve;
-pub mod resume;
 pub mod run;
 pub mod run_folder;
 pub mod shard;
 pub mod share;
 pub mod target;
+pub mod testbed;
 pub mod worlds;

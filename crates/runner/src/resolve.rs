@@ -4,7 +4,6 @@
 //! |---|---|---|
 //! | [`resolve()`] | an experiment that is to be run | the target's family and the measured part are looked up |
 //! | [`in_world`] | one whose target is resolved already, as that of `ping` | nothing is looked up |
-//! | [`of_resumed`] | a run that goes on | errors are the caller's |
 //! | [`of_run`] | a run that is read | errors are among the run's problems |
 //! | [`again`] | the text that a run recorded | errors are the caller's |
 
@@ -19,7 +18,6 @@ use delaylab_model::family::Family;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::resume::Resumed;
 use delaylab_store::run::Run;
 use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
@@ -178,15 +176,6 @@ fn with_measured(
 pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
     let world = experiment.world_of(choices);
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
-}
-
-/// The experiment of a run in this folder that is resumed.
-pub fn of_resumed(folder: &Path, resumed: &Resumed) -> Result<Resolved, Diagnostics> {
-    let source = Source {
-        name: folder.join("experiment.toml").display().to_string(),
-        text: resumed.experiment.clone(),
-    };
-    again(source, &resumed.environment)
 }
 
 /// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads.

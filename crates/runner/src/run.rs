@@ -300,7 +300,7 @@ impl Recorded {
     ///
     /// # Errors
     /// What is recorded cannot be read, or the trials cannot be made part of the run.
-    pub fn cut_short(resolved: Resolved, writer: RunWriter) -> Result<Self, RunnerError> {
+    pub(crate) fn cut_short(resolved: Resolved, writer: RunWriter) -> Result<Self, RunnerError> {
         let recorded = Self {
             resolved,
             keep: writer,

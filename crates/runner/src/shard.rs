@@ -31,7 +31,7 @@ const NAMED: usize = 5;
 ///
 /// # Errors
 /// It says something that is no shard.
-pub fn of_run(folder: &Path, environment: &Value) -> Result<Option<Shard>, RunnerError> {
+pub(crate) fn of_run(folder: &Path, environment: &Value) -> Result<Option<Shard>, RunnerError> {
     let said = environment.get("shard").filter(|said| !said.is_null());
     let read = said.map(|said| serde_json::from_value(said.clone()));
     read.transpose().map_err(|error| {
@@ -216,7 +216,10 @@ fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     )))
 }
 
-/// Fails where a simulation is by another version.
+/// Refuses a simulation by another version.
+///
+/// # Errors
+/// It is refused.
 pub(crate) fn same_version(folder: &Path, environment: &Value) -> Result<(), RunnerError> {
     let version = env!("CARGO_PKG_VERSION");
     let theirs = environment["delaylab"].as_str().unwrap_or("?");

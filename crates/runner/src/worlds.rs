@@ -172,7 +172,7 @@ fn refuse_lacks(resolved: &Resolved) -> Result<(), RunnerError> {
 }
 
 /// How many simulations at the same time: as many as asked for, or one for each CPU.
-pub fn threads(asked: Option<NonZeroUsize>) -> usize {
+pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
     let all = || available_parallelism().map_or(1, NonZeroUsize::get);
     asked.map_or_else(all, NonZeroUsize::get)
 }

@@ -1,52 +1,80 @@
 //! `delaylab calibrate` and `delaylab predict`.
 //!
-//! | file | does |
-//! |---|---|
-//! | `measured.rs` | reads the run and calibrates it |
-//! | `modelled.rs` | runs a model, and writes what comes of it beside its records |
+//! `modelled.rs` follows the run of a model and writes its files.
 
-mod measured;
 mod modelled;
 
 use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
+use crate::experiment::{choose, run as run_command};
 use crate::head::to_line;
 use crate::output;
 use crate::terminal;
 use delaylab_explain::calibrate::change;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
+use delaylab_runner::measured_path::MeasuredPath;
+use delaylab_runner::modelled::{Modelled, again, resolved};
+use delaylab_runner::options::RunOptions;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
 use delaylab_terminal::style::Style;
 use delaylab_view::calibration::{
     Calibrated, Calibration, Config, Prediction, PredictionConfig, Predictions,
 };
 use delaylab_web::html::{calibration_page, prediction_page};
-use measured::Measured;
-use modelled::Modelled;
 use std::io;
 
 /// Runs `delaylab calibrate`.
 pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
-    let measured = Measured::read(&args.of)?;
+    let measured = measured(&args.of)?;
     let text = match measured.model("model") {
         Ok(text) => text,
         Err(why) => return without_model(&measured, &args.of, &why),
     };
-    let model = Modelled::run(&measured, &text, &[], &args.of)?;
+    let model = modelled::run(
+        &measured,
+        &text,
+        &[],
+        &options(&args.of),
+        is_quiet(&args.of),
+    )?;
     let pairs = pairs(&measured, &model);
     let shown = calibrated(&measured, &model, &pairs);
     let document = to_line(&Calibration::new(&shown), config(&args.of));
-    let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
+    let page = calibration_page(&shown);
+    let files = modelled::write(&model, &text, "calibration", &document, &page)?;
     show(&document, &args.of, |style| {
         calibration_text(&shown, &files, style)
     })?;
     identified(&measured, &args.of)
 }
 
+/// The run, calibrated, and what a reader has to know of it.
+fn measured(of: &OfArgs) -> Result<MeasuredPath, Failed> {
+    let run = choose::run(&of.run, &of.runs)?;
+    choose::say_not_complete(&run);
+    let measured = MeasuredPath::read(&run)?;
+    for problem in run.problems() {
+        terminal::say(format!("warning: {problem}"));
+    }
+    Ok(measured)
+}
+
+/// How models are simulated.
+fn options(of: &OfArgs) -> RunOptions {
+    RunOptions {
+        threads: of.threads,
+        ..run_command::options()
+    }
+}
+
+const fn is_quiet(of: &OfArgs) -> bool {
+    of.quiet || of.json
+}
+
 /// What is shown of a path and its model.
 fn calibrated<'a>(
-    measured: &'a Measured,
+    measured: &'a MeasuredPath,
     model: &'a Modelled,
     pairs: &'a [Pair],
 ) -> Calibrated<'a> {
@@ -88,7 +116,7 @@ fn show(document: &str, of: &OfArgs, text: impl Fn(&Style) -> String) -> Result<
 }
 
 /// With `--strict` the model may assume nothing.
-fn identified(measured: &Measured, of: &OfArgs) -> Result<(), Failed> {
+fn identified(measured: &MeasuredPath, of: &OfArgs) -> Result<(), Failed> {
     let unknown = measured.found.unknown.iter();
     let assumed: Vec<_> = unknown
         .filter(|unknown| unknown.assumed)
@@ -107,24 +135,26 @@ fn identified(measured: &Measured, of: &OfArgs) -> Result<(), Failed> {
 
 /// Runs `delaylab predict`.
 pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
-    let measured = Measured::read(&args.of)?;
+    let measured = measured(&args.of)?;
+    let (options, is_quiet) = (options(&args.of), is_quiet(&args.of));
     let wrong = |why: String| Failed::new(Exit::Unreachable, why);
     let before = measured.model("model").map_err(wrong)?;
     let after = measured.model("predicted").map_err(wrong)?;
     // What is wrong with a change is said before anything is simulated.
-    let plain = modelled::resolve(&after, &[], None)?;
-    let changed = modelled::resolve(&after, &args.sets, None)?;
+    let plain = resolved(&after, &[], None)?;
+    let changed = resolved(&after, &args.sets, None)?;
     if let Some(why) = change::refusal(&plain, &changed, &measured.resolved) {
         return Err(Failed::usage(why));
     }
-    let model = Modelled::run(&measured, &before, &[], &args.of)?;
+    let model = modelled::run(&measured, &before, &[], &options, is_quiet)?;
     let pairs = pairs(&measured, &model);
     // The folder of the unchanged model is one of `delaylab calibrate`.
     let shown = calibrated(&measured, &model, &pairs);
     let document = to_line(&Calibration::new(&shown), config(&args.of));
-    model.write(&before, "calibration", &document, &calibration_page(&shown))?;
-    let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
-    let again = modelled::again(&measured, &args.sets, &args.of)?;
+    let page = calibration_page(&shown);
+    modelled::write(&model, &before, "calibration", &document, &page)?;
+    let changed = modelled::run(&measured, &after, &args.sets, &options, is_quiet)?;
+    let again = again(&measured, &args.sets, &options)?;
     let groups = predicted(&measured.found, pairs, &changed.groups, &again);
     if groups.is_empty() {
         return Err(Failed::usage(
@@ -139,19 +169,20 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
         groups: &groups,
     };
     let document = to_line(&Predictions::new(&shown), prediction_config(args));
-    let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
+    let page = prediction_page(&shown);
+    let files = modelled::write(&changed, &after, "prediction", &document, &page)?;
     show(&document, &args.of, |style| {
         prediction_text(&shown, &files, style)
     })?;
     identified(&measured, &args.of)
 }
 
-fn pairs(measured: &Measured, model: &Modelled) -> Vec<Pair> {
+fn pairs(measured: &MeasuredPath, model: &Modelled) -> Vec<Pair> {
     overlay::pairs(overlay::groups(&measured.seen), &model.groups)
 }
 
 /// What is known is shown all the same.
-fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Failed> {
+fn without_model(measured: &MeasuredPath, of: &OfArgs, why: &str) -> Result<(), Failed> {
     let shown = Calibrated {
         run: &measured.name,
         model: None,

@@ -9,14 +9,12 @@ use crate::key;
 use crate::stop::catch_stop;
 use crate::terminal;
 use crate::tui;
+use delaylab_runner::interrupted::Interrupted;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::resolve;
-use delaylab_runner::resume::Resumable;
-use delaylab_runner::run::Recorded;
 use delaylab_store::killed::Killed;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::resume::ResumeError;
-use delaylab_store::writer::RunWriter;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
@@ -24,44 +22,49 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         tui::check()?;
     }
     let folder = resolve_run(&args.run, &args.shown.output).map_err(Failed::usage)?;
-    let (writer, resumed) = RunWriter::resume(&folder).map_err(|error| match error {
-        // `latest` is the run that ended last, which one that was killed has not.
-        ResumeError::Complete { .. } => {
-            let runs = folder.parent().unwrap_or(&args.shown.output);
-            let other = killed::interrupted(&Killed::among(runs));
-            let other = other.map_or_else(String::new, |other| format!(". {other}"));
-            Failed::usage(format!("{error}{other}"))
-        }
-        _ => Failed::environment(error),
-    })?;
+    let interrupted = open(&folder, &args.shown.output)?;
     // No trial is carried out any more where one counts with what is recorded of it.
-    let what = match resumed.cut_short.is_empty() {
-        true => "its trial is repeated",
-        false => "its packets are not in the run",
+    let what = match interrupted.is_cut_short() {
+        true => "its packets are not in the run",
+        false => "its trial is repeated",
     };
-    for part in &resumed.damaged {
+    for part in interrupted.damaged() {
         let part = part.display();
         terminal::say(format!(
             "warning: {part} cannot be read and was moved aside: {what}"
         ));
     }
-    if !resumed.cut_short.is_empty() {
-        let resolved = resolve::of_resumed(&folder, &resumed)?;
-        let recorded = Recorded::cut_short(resolved, writer)
-            .map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
+    if interrupted.is_cut_short() {
+        let resolved = interrupted.resolved()?;
+        let recorded = interrupted.end(resolved);
+        let recorded =
+            recorded.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
         return conclude::run(recorded, Ok(()), !args.shown.no_report)?.show(&args.shown);
     }
-    let options = RunOptions {
+    let rest = interrupted.rest(RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
         threads: args.threads,
         ..with_load(&args.load)
-    };
-    let interrupted = Resumable::new(writer, resumed, options)?;
-    for moved in interrupted.moved() {
+    })?;
+    for moved in rest.moved() {
         terminal::say(format!("warning: {moved}"));
     }
     catch_stop()?;
-    carry_out_and_show(interrupted.start()?, args.tui, &args.shown)
+    carry_out_and_show(rest.start()?, args.tui, &args.shown)
+}
+
+/// The interrupted run in this folder; of one that is complete, which other one of these `runs` was interrupted.
+fn open(folder: &Path, runs: &Path) -> Result<Interrupted, Failed> {
+    Interrupted::open(folder).map_err(|error| match error {
+        // `latest` is the run that ended last, which one that was killed has not.
+        ResumeError::Complete { .. } => {
+            let runs = folder.parent().unwrap_or(runs);
+            let other = killed::interrupted(&Killed::among(runs));
+            let other = other.map_or_else(String::new, |other| format!(". {other}"));
+            Failed::usage(format!("{error}{other}"))
+        }
+        _ => Failed::environment(error),
+    })
 }

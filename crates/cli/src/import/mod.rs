@@ -1,33 +1,30 @@
 //! `delaylab import`: what another tool measured, as a run.
 //!
-//! | file | does |
-//! |---|---|
-//! | `imported_file.rs` | reads the file |
-//! | `recorded.rs` | writes the run |
-//! | `summary.rs` | says what was imported |
+//! `summary.rs` says what was imported.
 
-mod imported_file;
-mod recorded;
 mod summary;
 
 use crate::args::import::ImportArgs;
+use crate::args::supplied;
 use crate::exit::Failed;
 use crate::experiment::conclude;
 use crate::terminal;
 use delaylab_explain::import::Format;
-use delaylab_store::run::Run;
+use delaylab_runner::imported_file::{ImportedFile, cannot_read};
+use delaylab_runner::run_folder;
 use delaylab_view::import::{Config, Document};
-use imported_file::ImportedFile;
+use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<(), Failed> {
-    let mut found = ImportedFile::read(args)?;
-    let finished = recorded::run(&mut found, &args.output).map_err(Failed::environment)?;
+    let mut found = read(args)?;
+    let finished = found.record(&args.output, &supplied())?;
     for warning in &finished.warnings {
         terminal::say(format!("warning: {warning}"));
     }
-    let run = Run::open(&finished.folder).map_err(Failed::environment)?;
+    let run = run_folder::open(&finished.folder)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
     let shown = page.as_ref().and_then(|page| page.as_deref().ok());
@@ -41,6 +38,18 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     }
     // Last: what was imported needs no page.
     page.transpose().map(drop)
+}
+
+/// The file, or what comes by standard input.
+fn read(args: &ImportArgs) -> Result<ImportedFile, Failed> {
+    let options = args.options();
+    if args.file == Path::new("-") {
+        let name = "standard input".to_owned();
+        return Ok(ImportedFile::read(name, io::stdin().lock(), &options)?);
+    }
+    let name = args.file.display().to_string();
+    let file = File::open(&args.file).map_err(|error| cannot_read(&name, error))?;
+    Ok(ImportedFile::read(name, file, &options)?)
 }
 
 fn config(args: &ImportArgs) -> Config<'_> {

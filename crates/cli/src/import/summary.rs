@@ -1,7 +1,7 @@
 //! What was imported, for people.
 
-use super::imported_file::ImportedFile;
 use delaylab_explain::import::{Disagreement, PrintedFigure, shown};
+use delaylab_runner::imported_file::ImportedFile;
 use delaylab_terminal::style::{Paint, Style};
 use delaylab_terminal::table::{Cell, Table};
 use delaylab_terminal::text::paragraph;

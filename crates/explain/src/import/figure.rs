@@ -76,6 +76,16 @@ pub enum Figure {
     Duration,
 }
 
+impl Figure {
+    /// What tools say and packets do not have, with its column in the table of trials.
+    pub const OWN: [(Figure, &'static str); 4] = [
+        (Figure::Jitter, "jitter_ns"),
+        (Figure::Bytes, "transferred_bytes"),
+        (Figure::Throughput, "throughput_bits_per_second"),
+        (Figure::Retransmits, "retransmitted"),
+    ];
+}
+
 /// A figure that the peer printed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedFigure {

@@ -21,17 +21,12 @@ const DELAYS: [(&str, &str); 3] = [
     ("forward", "forward"),
     ("return", "return"),
 ];
-/// What other tools say, and packets do not have: its column in the table of trials, its head and what it counts.
-pub const OTHERS: [(Figure, &str, &str, &str); 4] = [
-    (Figure::Jitter, "jitter_ns", "jitter", "ns"),
-    (Figure::Bytes, "transferred_bytes", "transferred", "B"),
-    (
-        Figure::Throughput,
-        "throughput_bits_per_second",
-        "throughput",
-        "bit/s",
-    ),
-    (Figure::Retransmits, "retransmitted", "retransmitted", ""),
+/// The head of each of [`Figure::OWN`] and what it counts, in the same order.
+const OWN: [(&str, &str); 4] = [
+    ("jitter", "ns"),
+    ("transferred", "B"),
+    ("throughput", "bit/s"),
+    ("retransmitted", ""),
 ];
 const STATISTICS: [&str; 8] = ["min", "mean", "sd", "p50", "p90", "p99", "p999", "max"];
 
@@ -63,16 +58,17 @@ impl FiguresAlone {
                     .collect::<Vec<_>>()
             })
             .collect();
-        let others = OTHERS.iter().filter(|(_, name, ..)| is_known(name));
-        let others: Vec<_> = others.collect();
+        let others = Figure::OWN.into_iter().zip(OWN);
+        let others = others.map(|((_, name), (head, unit))| (name, head, unit));
+        let others: Vec<_> = others.filter(|(name, ..)| is_known(name)).collect();
         let heads = counts.iter().map(|name| (*name).to_owned());
         let heads = heads.chain(times.iter().map(|(_, head)| head.clone()));
-        let heads = heads.chain(others.iter().map(|(_, _, head, _)| (*head).to_owned()));
+        let heads = heads.chain(others.iter().map(|(_, head, _)| (*head).to_owned()));
         let cells = |row: &TrialRow| {
             let counts = counts.iter().map(|name| count(row, name));
             let times = times.iter().map(|(name, _)| row.figure(name));
             let times = times.map(|ns| or_unknown(ns, |ns| quantity(ns, "ns")));
-            let others = others.iter().map(|(_, name, _, unit)| {
+            let others = others.iter().map(|(name, _, unit)| {
                 or_unknown(row.figure(name), |value| match *unit {
                     "" => (value as u64).to_string(),
                     unit => quantity(value, unit),

@@ -1,9 +1,9 @@
-//! The run of an imported file: one trial, each stream a probe.
+//! A file of another tool, read and recorded: one trial, each stream a probe.
 
-use super::imported_file::ImportedFile;
-use crate::args::supplied;
+use crate::error::RunnerError;
 use delaylab_explain::import::{
-    Clock, Delay, Figure, Imported, ImportedStream, PrintedFigure, Records, Rules, Statistic, shown,
+    self, Clock, Delay, Disagreement, Figure, ImportError, Imported, ImportedStream, Input,
+    Options, PrintedFigure, Records, Rules, Statistic, shown,
 };
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -16,9 +16,10 @@ use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
-use delaylab_view::run::figures_alone::OTHERS;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -27,26 +28,62 @@ const TRIAL: u32 = 0;
 /// Records that are handed over at once.
 const BATCH: usize = 1 << 11;
 
-/// Writes the run into a folder of its own below `runs`. The packets are there from then on, and no longer held.
-pub(super) fn run(found: &mut ImportedFile, runs: &Path) -> Result<Finished, StoreError> {
-    let name = format!("import-{}", found.imported.format.word());
-    let writer = RunWriter::create(
-        runs,
-        &NewRun {
+/// What a file of another tool has.
+pub struct ImportedFile {
+    /// What the file is called.
+    pub file: String,
+    /// All that it says.
+    pub imported: Imported,
+    /// What it says of its own packets and they do not give.
+    pub disagreements: Vec<Disagreement>,
+}
+
+impl ImportedFile {
+    /// Reads the file of this name from `source`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is of no known format.
+    pub fn read(file: String, source: impl Read, options: &Options) -> Result<Self, RunnerError> {
+        let read = Input::new(source).and_then(|input| import::read_from(input, options));
+        let imported = read.map_err(|error| match error {
+            ImportError::Read { reason } => cannot_read(&file, reason),
+            error => RunnerError::usage(format!("{file}: {error}")),
+        })?;
+        Ok(Self {
+            file,
+            disagreements: import::check(&imported),
+            imported,
+        })
+    }
+
+    /// Writes the run, which was asked for in the words `supplied`, into a folder of its own below `runs`. The packets are
+    /// there from then on, and no longer held.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn record(&mut self, runs: &Path, supplied: &[String]) -> Result<Finished, RunnerError> {
+        let name = format!("import-{}", self.imported.format.word());
+        let new = NewRun {
             name: &name,
             world: WorldName::Live.name(),
-            started: began(&found.imported).map(at),
-            experiment: &experiment(found, &name),
-            environment: &environment(found),
-        },
-    )?;
-    let unfinished = writer.folder().to_owned();
-    let finished = trial(found, &writer).and_then(|()| writer.finish(&json!([])));
-    if finished.is_err() {
-        // The file has it all: half a run that cannot be resumed helps nobody.
-        let _ = fs::remove_dir_all(unfinished);
+            started: began(&self.imported).map(at),
+            experiment: &experiment(self, &name),
+            environment: &environment(self, supplied),
+        };
+        let writer = RunWriter::create(runs, &new)?;
+        let unfinished = writer.folder().to_owned();
+        let finished = trial(self, &writer).and_then(|()| writer.finish(&json!([])));
+        if finished.is_err() {
+            // The file has it all: half a run that cannot be resumed is of no use.
+            let _ = fs::remove_dir_all(unfinished);
+        }
+        Ok(finished?)
     }
-    finished
+}
+
+/// Why nothing of this file is known.
+pub fn cannot_read(file: &str, reason: impl Display) -> RunnerError {
+    RunnerError::environment(format!("cannot read {file}: {reason}"))
 }
 
 fn trial(found: &mut ImportedFile, writer: &RunWriter) -> Result<(), StoreError> {
@@ -139,9 +176,9 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
                 .map(|(_, value)| value),
         };
     }
-    let others = OTHERS.iter().filter_map(|(what, name, ..)| {
-        let said = said.iter().find(|said| said.what == *what)?;
-        Some(((*name).to_owned(), Some(said.value)))
+    let others = Figure::OWN.into_iter().filter_map(|(what, name)| {
+        let said = said.iter().find(|said| said.what == what)?;
+        Some((name.to_owned(), Some(said.value)))
     });
     figures.extend(others);
     figures
@@ -264,12 +301,12 @@ fn experiment(found: &ImportedFile, name: &str) -> String {
 }
 
 /// Nothing of this host: the packets need not have been sent from here.
-fn environment(found: &ImportedFile) -> Value {
+fn environment(found: &ImportedFile, supplied: &[String]) -> Value {
     let imported = &found.imported;
     let on_the_way = imported.on_the_way();
     json!({
         "delaylab": env!("CARGO_PKG_VERSION"),
-        "supplied": supplied(),
+        "supplied": supplied,
         "imported": {
             "format": imported.format.name,
             "version": imported.version,
@@ -300,7 +337,6 @@ fn said(imported: &Imported) -> Vec<Value> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_explain::import;
 
     /// The figures of a file without packets.
     fn figures_of(text: &str) -> impl Fn(&str) -> Option<f64> {

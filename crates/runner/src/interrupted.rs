@@ -1,0 +1,136 @@
+//! A run that was interrupted, taken up again.
+
+use crate::error::RunnerError;
+use crate::options::RunOptions;
+use crate::run::{self, Recorded, Started};
+use crate::share::Share;
+use crate::{resolve, shard, target};
+use delaylab_lab::experiment::{Resolved, Source};
+use delaylab_model::experiment::WorldName;
+use delaylab_store::resume::{ResumeError, Resumed};
+use delaylab_store::writer::RunWriter;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A run that was interrupted.
+pub struct Interrupted {
+    writer: RunWriter,
+    source: Source,
+    recorded: Resumed,
+}
+
+impl Interrupted {
+    /// The run in this folder.
+    ///
+    /// # Errors
+    /// It is complete, of another format, or cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, ResumeError> {
+        let (writer, recorded) = RunWriter::resume(folder)?;
+        let source = Source {
+            name: folder.join("experiment.toml").display().to_string(),
+            text: recorded.experiment.clone(),
+        };
+        Ok(Self {
+            writer,
+            source,
+            recorded,
+        })
+    }
+
+    /// Parts that cannot be read, where they are kept now.
+    pub fn damaged(&self) -> &[PathBuf] {
+        &self.recorded.damaged
+    }
+
+    /// Do trials that had begun count with what is recorded of them? Then no other trial is carried out.
+    pub fn is_cut_short(&self) -> bool {
+        !self.recorded.cut_short.is_empty()
+    }
+
+    /// Its experiment.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn resolved(&self) -> Result<Resolved, RunnerError> {
+        let again = resolve::again(self.source.clone(), &self.recorded.environment);
+        Ok(again?)
+    }
+
+    /// Ends the trials that count with what is recorded of them.
+    ///
+    /// # Errors
+    /// What is recorded cannot be read, or the trials cannot be made part of the run.
+    pub fn end(self, resolved: Resolved) -> Result<Recorded, RunnerError> {
+        Recorded::cut_short(resolved, self.writer)
+    }
+
+    /// What is left of it. What `options` leave open is as it was when the run began.
+    ///
+    /// # Errors
+    /// It was begun with a key and there is none, by another version, or its experiment or trials cannot be read.
+    pub fn rest(self, options: RunOptions) -> Result<Rest, RunnerError> {
+        let environment = &self.recorded.environment;
+        let folder = self.writer.folder();
+        let options = RunOptions {
+            share: shard::of_run(folder, environment)?.map(Share::Shard),
+            ..options
+        };
+        let options = options.filled_in_from(environment)?;
+        let resolved = self.resolved()?;
+        let done = self.recorded.done.clone();
+        let any_left = run::any_left(&resolved, &options, &done, folder)?;
+        if resolved.world == WorldName::Sim && any_left {
+            shard::same_version(folder, environment)?;
+        }
+        Ok(Rest {
+            writer: self.writer,
+            resolved,
+            options,
+            done,
+            any_left,
+        })
+    }
+}
+
+/// What is left of an interrupted run.
+pub struct Rest {
+    writer: RunWriter,
+    resolved: Resolved,
+    options: RunOptions,
+    done: BTreeSet<u32>,
+    any_left: bool,
+}
+
+impl Rest {
+    /// What to know where a name no longer has the address to which packets went, and go.
+    pub fn moved(&self) -> Vec<String> {
+        if !self.any_left {
+            return Vec::new();
+        }
+        let began_at = &self.options.began_at;
+        let load_host = self.options.load.server.as_ref().map(|server| &server.host);
+        let names = [
+            (self.resolved.target.as_ref(), began_at.target),
+            (load_host, began_at.load),
+        ];
+        let moved = names.into_iter();
+        moved
+            .filter_map(|(name, at)| target::moved(name?, at?))
+            .collect()
+    }
+
+    /// Opens its world. For a testbed, see [`Started::create`].
+    ///
+    /// # Errors
+    /// The world cannot be opened, or may not send what the experiment asks for.
+    pub fn start(self) -> Result<Started, RunnerError> {
+        let Self {
+            writer,
+            resolved,
+            options,
+            done,
+            any_left,
+        } = self;
+        Started::resume(resolved, &options, writer, &done, any_left)
+    }
+}
