@@ -16,7 +16,8 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
         Options::default()
     };
     terminal::doing("looking at clocks, timers, noise and stamps ...");
-    let checkup = examine(&options, selfcheck::delivered())
+    let program = std::env::current_exe().ok();
+    let checkup = examine(&options, selfcheck::delivered(), program.as_deref())
         .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
     terminal::done();
     if args.json {

@@ -23,6 +23,7 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
+use std::path::PathBuf;
 
 /// This host and a real path.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Live {
     pub reflector: Option<u32>,
     /// Watches for noise. That takes CPU time and, of root, the kernel's tracer: leave it out where noise is not recorded.
     pub watches_noise: bool,
+    /// The program that would be given privileges that are missing, for messages.
+    pub program: Option<PathBuf>,
     /// Called before the first packet of a trial with how far the host is in its condition.
     pub on_condition: Option<fn(&[Measure])>,
     /// Started with the first trial.
@@ -46,6 +49,7 @@ impl Live {
             probing,
             reflector: None,
             watches_noise: true,
+            program: None,
             on_condition: None,
             watcher: None,
         }
@@ -207,7 +211,7 @@ impl Live {
         let gathered = gather::channel();
         // Before the host is put into its condition: the prober's CPU and priority are not for load.
         let under_way = UnderWay::begin(loads, &self.probing, &gathered.0)?;
-        let mut applied = Applied::new(trial.host, &Options::of_trial(trial))?;
+        let mut applied = Applied::new(trial.host, &Options::of_trial(trial, self.program.as_deref()))?;
         if let Some(on_condition) = self.on_condition {
             on_condition(applied.describe());
         }

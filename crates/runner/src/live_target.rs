@@ -49,7 +49,7 @@ impl LiveTarget {
             });
         }
         let Some(name) = &resolved.target else {
-            let own = OwnReflector::start(options.reflector.as_deref())?;
+            let own = OwnReflector::start(options.program.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
                 target.load = load_target(options, target.at(Responder::Echo))?;
@@ -88,6 +88,7 @@ impl LiveTarget {
         let is_load_remote = is_remote || options.load.is_to_reflector();
         world.probing.load_key = key.filter(|_| is_load_remote);
         world.reflector = self.own.as_ref().map(OwnReflector::id);
+        world.program.clone_from(&options.program);
         world.watches_noise = options.watches_noise;
         world.on_condition = options.on_condition;
         world

@@ -35,8 +35,9 @@ pub struct RunOptions {
     pub load: LoadChoice,
     /// live: the addresses to which its packets went when the run began, of a run that is resumed.
     pub began_at: Addresses,
-    /// live: the program that answers as `delaylab reflect` does, for runs without a target.
-    pub reflector: Option<PathBuf>,
+    /// live and testbed: the delaylab program. It answers as `delaylab reflect` where a run has no target, and messages name it
+    /// where it lacks a privilege.
+    pub program: Option<PathBuf>,
     /// live: watch for noise, which takes some of this host's time.
     pub watches_noise: bool,
     /// live: called before the first packet of a trial with how far the host is in its condition.

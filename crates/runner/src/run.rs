@@ -26,7 +26,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::convert::identity;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Why trials were cut short whose process did not end them.
@@ -78,6 +78,8 @@ struct Prepared {
     stop_means: StopMeans,
     /// The share of the design's trials that these are; `None`: all.
     share: Option<Share>,
+    /// The program that carries it out, as far as it is known.
+    program: Option<PathBuf>,
     /// The words in which it was asked for.
     supplied: Vec<String>,
     /// Of a live run: what those who resume it need of how it was asked for.
@@ -113,6 +115,7 @@ impl Prepared {
             stop: options.stop.clone(),
             stop_means: options.stop_means,
             share: options.share.clone(),
+            program: options.program.clone(),
             supplied: options.supplied.clone(),
             live,
         })
@@ -158,7 +161,8 @@ impl Started {
         let prepared = &started.prepared;
         // Where none is left, nothing is measured any more that depends on this host.
         if any_left {
-            let conditions = conditions(&prepared.resolved, &prepared.planned);
+            let program = options.program.as_deref();
+            let conditions = conditions(&prepared.resolved, &prepared.planned, program);
             let supplied = options.supplied.clone();
             let how = environment::of_resume(supplied, &conditions);
             started
@@ -211,6 +215,7 @@ impl Started<Nowhere> {
         let Prepared {
             resolved,
             planned,
+            program,
             supplied,
             live,
             world,
@@ -218,7 +223,7 @@ impl Started<Nowhere> {
             ..
         } = &self.prepared;
         let shard = self.shard();
-        let conditions = conditions(resolved, planned);
+        let conditions = conditions(resolved, planned, program.as_deref());
         let new = NewRun {
             name: &share::name(&resolved.name, shard),
             world: resolved.world.name(),
@@ -434,14 +439,18 @@ pub(crate) fn next_plan(
 
 /// The conditions that this host is put into, and how: where the probers of some trials spin and those of others do not, as for those
 /// that spin, of which fewer steps of a condition hold.
-fn conditions(resolved: &Resolved, planned: &[Planned]) -> Vec<(HostCondition, Options)> {
+fn conditions(
+    resolved: &Resolved,
+    planned: &[Planned],
+    program: Option<&Path>,
+) -> Vec<(HostCondition, Options)> {
     if resolved.world == WorldName::Sim {
         return Vec::new();
     }
     let options = |condition| {
         let trials = planned.iter().map(|planned| &planned.trial);
         let in_it = trials.filter(|trial| trial.host == condition);
-        let each = in_it.map(Options::of_trial);
+        let each = in_it.map(|trial| Options::of_trial(trial, program));
         each.max_by_key(|options| options.spins)
     };
     let each = HostCondition::ALL.into_iter();
@@ -476,7 +485,7 @@ mod tests {
         };
         let experiment = Experiment::read(source).unwrap();
         let resolved = crate::resolve::in_world(&experiment, &Choices::default()).unwrap();
-        let found = conditions(&resolved, &resolved.planned);
+        let found = conditions(&resolved, &resolved.planned, None);
         let [(HostCondition::Quiet, options)] = &found[..] else {
             panic!("{found:?}");
         };
@@ -488,6 +497,6 @@ mod tests {
             .filter(is_blocking)
             .cloned()
             .collect();
-        assert!(!blocking.is_empty() && !conditions(&resolved, &blocking)[0].1.spins);
+        assert!(!blocking.is_empty() && !conditions(&resolved, &blocking, None)[0].1.spins);
     }
 }

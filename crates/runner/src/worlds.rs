@@ -44,7 +44,9 @@ impl OpenWorld {
             }
             WorldName::Testbed => {
                 refuse_lacks(resolved)?;
-                (Box::new(testbed(options.stop.clone())), None)
+                let mut live = live(None, options.stop.clone());
+                live.program.clone_from(&options.program);
+                (Box::new(Testbed::new(live)), None)
             }
             WorldName::Live => {
                 let target = LiveTarget::find(resolved, options)?;
@@ -99,7 +101,7 @@ impl OpenWorld {
 pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
     match world {
         WorldName::Live => live(None, Stop::default()).refusals(trial),
-        WorldName::Testbed => testbed(Stop::default()).refusals(trial),
+        WorldName::Testbed => Testbed::new(live(None, Stop::default())).refusals(trial),
         WorldName::Sim => delaylab_sim::refusals(trial),
     }
 }
@@ -175,10 +177,6 @@ fn refuse_lacks(resolved: &Resolved) -> Result<(), RunnerError> {
 pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
     let all = || available_parallelism().map_or(1, NonZeroUsize::get);
     asked.map_or_else(all, NonZeroUsize::get)
-}
-
-fn testbed(stop: Stop) -> Testbed {
-    Testbed::new(live(None, stop))
 }
 
 fn refuse_threads(options: &RunOptions) -> Result<(), RunnerError> {

@@ -40,10 +40,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
     carry_out_and_show(started, args.tui, &args.shown)
 }
 
-/// What this program wants of every run: it is the reflector of runs without a target, and Ctrl-C stops them.
+/// What this program wants of every run: it is itself the reflector of runs without a target, and Ctrl-C stops them.
 pub fn options() -> RunOptions {
     RunOptions {
-        reflector: std::env::current_exe().ok(),
+        program: std::env::current_exe().ok(),
         watches_noise: true,
         stop: signals::stop(),
         supplied: supplied(),

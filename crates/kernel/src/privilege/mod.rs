@@ -19,5 +19,5 @@ pub mod status;
 pub use attendant::{Attendant, AttendantError};
 pub use caps::Capability;
 pub use lockdown::{LockDownError, Options, Violation, lock_down, lock_down_beneath};
-pub use needs::{hint, holds, is_root, permitted, setcap_hint, setcap_of_installed, with};
+pub use needs::{holds, is_root, permitted, setcap_hint, setcap_of_installed, with};
 pub use status::Holds;

@@ -71,11 +71,6 @@ fn setcap_line(file: &str) -> String {
     format!("sudo setcap {}+p {file}", names.join(","))
 }
 
-/// [`setcap_hint`] for this program.
-pub fn hint() -> Option<String> {
-    setcap_hint(&std::env::current_exe().ok()?)
-}
-
 /// The name as setcap(8) writes it.
 pub fn name(capability: Capability) -> String {
     capability.to_string().to_lowercase()

@@ -27,6 +27,7 @@ use delaylab_model::trial::Trial;
 use serde::Serialize;
 use std::io;
 use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// How to apply a condition.
@@ -41,6 +42,8 @@ pub struct Options {
     pub fifo: bool,
     /// quiet: may make a cpuset of its own.
     pub cpuset: bool,
+    /// quiet: the program that would be given privileges that are missing.
+    pub program: Option<PathBuf>,
     /// stressed: the load.
     pub load: Load,
 }
@@ -52,17 +55,19 @@ impl Default for Options {
             spins: false,
             fifo: true,
             cpuset: true,
+            program: None,
             load: Load::default(),
         }
     }
 }
 
 impl Options {
-    /// How a trial has its condition applied.
-    pub fn of_trial(trial: &Trial) -> Self {
+    /// How a trial of this program has its condition applied.
+    pub fn of_trial(trial: &Trial, program: Option<&Path>) -> Self {
         let mut probes = trial.probes.iter();
         Self {
             spins: probes.any(|probe| probe.wait_mode == WaitMode::Spin),
+            program: program.map(Path::to_owned),
             ..Self::default()
         }
     }

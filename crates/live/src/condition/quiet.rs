@@ -13,7 +13,9 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::process;
 use delaylab_kernel::scheduling::{self, MemoryLock, Scheduling, ThreadState};
 use std::error::Error;
+use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
 /// Low among the real-time priorities: above all ordinary programs, below the kernel's own threads.
 const FIFO_PRIORITY: i32 = 10;
@@ -94,7 +96,10 @@ fn real_time(options: &Options) -> Measure {
         } else {
             let fifo = Scheduling::fifo(FIFO_PRIORITY);
             let applied = privilege::with(Capability::CAP_SYS_NICE, || fifo.apply());
-            state(applied.map(|()| format!("priority {FIFO_PRIORITY}")))
+            match applied {
+                Ok(()) => State::Held(format!("priority {FIFO_PRIORITY}")),
+                Err(error) => State::NotHeld(reason(&error, options.program.as_deref())),
+            }
         },
     )
 }
@@ -199,16 +204,16 @@ fn measure(name: &'static str, state: State) -> Measure {
     Measure { name, state }
 }
 
-fn state<E: std::borrow::Borrow<io::Error>>(result: Result<String, E>) -> State {
+fn state<E: Display>(result: Result<String, E>) -> State {
     match result {
         Ok(how) => State::Held(how),
-        Err(error) => State::NotHeld(reason(error.borrow())),
+        Err(error) => State::NotHeld(error.to_string()),
     }
 }
 
-/// The kernel's word, and what to do about it.
-fn reason(error: &io::Error) -> String {
-    match (error.kind(), privilege::hint()) {
+/// The kernel's word, and what to do about it: to give a capability to this program.
+fn reason(error: &io::Error, program: Option<&Path>) -> String {
+    match (error.kind(), program.and_then(privilege::setcap_hint)) {
         (io::ErrorKind::PermissionDenied, Some(hint)) => format!("{error}; try: {hint}"),
         _ => error.to_string(),
     }

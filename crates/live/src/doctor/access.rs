@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
 
 /// What this user may do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -42,8 +43,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Looks, and undoes at once what it tries.
-    pub fn read() -> Self {
+    /// Looks, and undoes at once what it tries. What is missing would be given to this `program`.
+    pub fn read(program: Option<&Path>) -> Self {
         let may = privilege::permitted;
         Self {
             icmp_datagram: host_info::in_ping_group_range(),
@@ -57,7 +58,7 @@ impl Access {
             cpuset: may_make_cpuset(),
             nic_stamping: may(Capability::CAP_NET_ADMIN),
             missing_capabilities: needs::missing().into_iter().map(needs::name).collect(),
-            setcap: privilege::hint(),
+            setcap: program.and_then(privilege::setcap_hint),
             leftovers: cpuset::leftovers()
                 .iter()
                 .map(|set| set.dir().display().to_string())

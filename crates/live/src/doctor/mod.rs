@@ -30,6 +30,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 /// How long to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,11 +122,15 @@ pub struct Checkup {
 
 /// Looks at this host. Takes about a second for sleeps in each setting and a second a CPU.
 ///
-/// `stamps` comes from probing this host itself.
+/// `stamps` comes from probing this host itself, and `program` is what would be given privileges that are missing.
 ///
 /// # Errors
 /// A thread to measure in could not be started.
-pub fn examine(options: &Options, stamps: Vec<MethodStamps>) -> io::Result<Checkup> {
+pub fn examine(
+    options: &Options,
+    stamps: Vec<MethodStamps>,
+    program: Option<&Path>,
+) -> io::Result<Checkup> {
     let wakeups = wakeup::measure(options.wakeup)?;
     let mut checkup = Checkup {
         host: HostInfo::read(),
@@ -134,7 +139,7 @@ pub fn examine(options: &Options, stamps: Vec<MethodStamps>) -> io::Result<Check
         best_setting: wakeup::best(&wakeups),
         wakeups,
         noise: noise::measure(options.noise)?,
-        access: Access::read(),
+        access: Access::read(program),
         findings: Vec::new(),
     };
     checkup.findings = findings::find(&checkup);
@@ -174,7 +179,7 @@ mod tests {
                 ..NoiseOptions::default()
             },
         };
-        let checkup = examine(&options, Vec::new()).unwrap();
+        let checkup = examine(&options, Vec::new(), None).unwrap();
         assert_eq!(checkup.clock.read.count, 1_000);
         assert_eq!(checkup.wakeups[0].lateness.unwrap().count, 6);
         assert!(!checkup.noise.is_empty());
