@@ -272,7 +272,7 @@ fn in_probe(root: &Node, index: usize, refusal: Refusal) -> Problem {
     let mut place = vec!["probe".into(), Key::Index(index)];
     let names = refusal.field.split('.');
     place.extend(names.map(Key::from));
-    Problem::new(&root.nearest(&place).at, refusal.reason).help_if(refusal.remedy)
+    Problem::from_refusal(&root.nearest(&place).at, refusal)
 }
 
 /// The problem of a refused field of `[path]` in a file without that section: the section is missing. Its place is

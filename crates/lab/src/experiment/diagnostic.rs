@@ -1,5 +1,6 @@
 //! Errors in an experiment file: what is wrong, where, and what to write instead.
 
+use delaylab_model::refusal::Refusal;
 use std::fmt;
 use std::ops::Range;
 
@@ -37,6 +38,11 @@ impl Problem {
             message: message.into(),
             help: None,
         }
+    }
+
+    /// That of a field that cannot be honoured and is written at this place.
+    pub(crate) fn from_refusal(at: &Origin, refusal: Refusal) -> Self {
+        Self::new(at, refusal.reason).help_if(refusal.remedy)
     }
 
     /// Sort key: source, place, message.

@@ -3,15 +3,13 @@
 
 use delaylab_explain::causes::line::{Link, links_there};
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::frames::FRAME_ENVELOPE;
 use delaylab_model::hop::Hop;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::trial::Trial;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::HashSet;
-
-/// What a frame has beside its IP packet: addresses, type and check sequence.
-const HEADERS: u32 = 18;
 
 /// Means of one probe under one combination of levels, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +77,7 @@ fn split(trial: &Trial, row: &TrialRow, hops: &[Hop]) -> Option<Split> {
     let frames = trial.probes.get(usize::from(row.probe))?.frames?;
     let counts = |hop: &&Hop| hop.probe == row.probe && row.counts(hop.seq);
     let waited = waited(&hops.iter().filter(counts).collect::<Vec<_>>())?;
-    let links = links_there(trial, row.probe, frames.size.saturating_sub(HEADERS));
+    let links = links_there(trial, row.probe, frames.size.saturating_sub(FRAME_ENVELOPE));
     // Its own line is what an end of it takes.
     let (_, behind_devices) = links.split_first()?;
     let in_device = |link: &Link| link.latency_ns + link.sending_ns;
