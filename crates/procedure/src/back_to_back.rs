@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Report};
+use crate::report::{self, Cell, Clause, Figure, Report, Table};
 use crate::search::{self, Spread};
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -86,18 +86,23 @@ impl<'a> Search<'a> {
             hint = found.frames.unwrap_or(self.cap);
             Ok(found)
         })?;
+        Ok(self.together(&found, bench.fps(self.loads)))
+    }
+
+    /// What several searches found, of streams that send this number of frames a second.
+    fn together(&self, found: &[Longest], calculated_fps: f64) -> Bursts {
         let repeats: Vec<_> = found.iter().map(|found| found.frames).collect();
         let at_least = repeats.iter().map(|burst| burst.unwrap_or(self.cap) as f64);
         let any_lost = repeats.iter().any(Option::is_some);
         let rates = found.iter().filter_map(|found| found.achieved_fps);
-        Ok(Bursts {
+        Bursts {
             frames: Spread::new(at_least).filter(|_| any_lost),
             achieved_fps: Spread::new(rates).map(|rates| rates.mean),
-            calculated_fps: bench.fps(self.loads),
+            calculated_fps,
             repeats,
             cap: self.cap,
             streams: self.loads.len(),
-        })
+        }
     }
 }
 
@@ -250,6 +255,18 @@ pub(crate) fn at_the_cap<'a>(mut bursts: impl Iterator<Item = &'a Bursts>) -> Ve
     any.then(|| note.to_owned()).into_iter().collect()
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 8] = [
+    ("average burst", "frames"),
+    ("min", "frames"),
+    ("max", "frames"),
+    ("sd", "frames"),
+    ("repeats", ""),
+    ("repeats at the longest burst", ""),
+    ("longest burst", "frames"),
+    ("burst rate reached", "frames/s"),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct BackToBackSteps;
@@ -264,67 +281,66 @@ impl Steps for BackToBackSteps {
     }
 
     fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Bursts>]) -> Report {
-        let columns = [
-            ("average burst", "frames"),
-            ("min", "frames"),
-            ("max", "frames"),
-            ("sd", "frames"),
-            ("repeats", ""),
-            ("repeats at the longest burst", ""),
-            ("longest burst", "frames"),
-            ("burst rate reached", "frames/s"),
-        ];
-        let table = report::by_size("Back-to-back frames", &columns, sizes, |found| {
-            vec![
-                found.frames.map(|frames| frames.mean).into(),
-                found.frames.map(|frames| frames.min).into(),
-                found.frames.map(|frames| frames.max).into(),
-                found.frames.and_then(|frames| frames.sd).into(),
-                Cell::Count(found.repeats.len() as u64),
-                found.count_at_cap(),
-                found.cap.into(),
-                found.achieved_fps.into(),
-            ]
-        });
-        let figure = Figure::new("Bursts by repeat", ("repeat", ""), ("burst", "frames"));
-        let figure = figure.line_by_size(sizes, |found| {
-            let bursts = found.repeats.iter().zip(1..);
-            let bursts = bursts.map(|(b, n)| (f64::from(n), b.unwrap_or(found.cap) as f64));
-            bursts.collect::<Vec<_>>()
-        });
-        let effort = &setup.effort;
-        let mut conformance = report::clauses_of_trials(setup, sizes);
-        conformance.extend([
-            Clause::lasts(
-                "RFC 2544 §26.4",
-                "bursts of 2 s at least",
-                effort.burst,
-                2 * SECOND,
-            ),
-            Clause::times(
-                "RFC 2544 §26.4",
-                "50 repeats",
-                sizes,
-                |found| found.repeats.len(),
-                50,
-            ),
-            at_line_rate(
-                ("RFC 2544 §26.4", "with the minimum gap between frames"),
-                sizes,
-                Bursts::rate,
-            ),
-        ]);
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
         Report {
             procedure: "back-to-back".to_owned(),
             title: "Back-to-back frames".to_owned(),
             sections: vec!["RFC 2544 §26.4".to_owned(), "RFC 1242 §3.1".to_owned()],
-            tables: vec![table],
-            figures: vec![figure],
-            conformance,
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
+            conformance: conformance(setup, sizes),
             notes: at_the_cap(found),
         }
     }
+}
+
+fn table(sizes: &[AtSize<Bursts>]) -> Table {
+    report::by_size("Back-to-back frames", &COLUMNS, sizes, |found| {
+        vec![
+            found.frames.map(|frames| frames.mean).into(),
+            found.frames.map(|frames| frames.min).into(),
+            found.frames.map(|frames| frames.max).into(),
+            found.frames.and_then(|frames| frames.sd).into(),
+            Cell::Count(found.repeats.len() as u64),
+            found.count_at_cap(),
+            found.cap.into(),
+            found.achieved_fps.into(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<Bursts>]) -> Figure {
+    let figure = Figure::new("Bursts by repeat", ("repeat", ""), ("burst", "frames"));
+    figure.line_by_size(sizes, |found| {
+        let bursts = found.repeats.iter().zip(1..);
+        let bursts = bursts.map(|(b, n)| (f64::from(n), b.unwrap_or(found.cap) as f64));
+        bursts.collect::<Vec<_>>()
+    })
+}
+
+fn conformance(setup: &Setup, sizes: &[AtSize<Bursts>]) -> Vec<Clause> {
+    let mut conformance = report::clauses_of_trials(setup, sizes);
+    conformance.extend([
+        Clause::lasts(
+            "RFC 2544 §26.4",
+            "bursts of 2 s at least",
+            setup.effort.burst,
+            2 * SECOND,
+        ),
+        Clause::times(
+            "RFC 2544 §26.4",
+            "50 repeats",
+            sizes,
+            |found| found.repeats.len(),
+            50,
+        ),
+        at_line_rate(
+            ("RFC 2544 §26.4", "with the minimum gap between frames"),
+            sizes,
+            Bursts::rate,
+        ),
+    ]);
+    conformance
 }
 
 #[cfg(test)]

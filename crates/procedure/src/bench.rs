@@ -216,6 +216,17 @@ impl<'a> Bench<'a> {
                 "{name} has frames that arrived before they were sent"
             ));
         }
+        self.missed_rate(offer, stream, figures)
+    }
+
+    /// How a stream that is long enough to be judged missed its rate.
+    fn missed_rate(
+        &self,
+        offer: &Offer,
+        stream: &OfferedStream,
+        figures: &FrameFigures,
+    ) -> Option<String> {
+        let name = self.setup.name(stream.of);
         let frames = self.setup.frames(stream.of, self.size);
         let interval = frames.interval(self.setup.line_rate, stream.load);
         let span = (figures.sent.saturating_sub(1)) as f64 * interval as f64 / 1e3;
@@ -302,18 +313,22 @@ fn quiet(setup: &Setup, offer: &Offer) -> Nanos {
     setup.effort.drain.max(offer.quiet)
 }
 
+/// What a stream is called in a trial: one port may send twice.
+fn name_in(offer: &Offer, stream: &OfferedStream, name: &str) -> String {
+    let is_twice = offer.streams.iter().filter(|s| s.of == stream.of).count() > 1;
+    match is_twice && stream.start > 0 {
+        true => format!("{name}, then"),
+        false => name.to_owned(),
+    }
+}
+
 fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &OfferedStream) -> Probe {
     let mut frames = setup.frames(stream.of, size);
     frames.start = setup.effort.settle.saturating_add(stream.start);
     let template = setup.streams.get(stream.of).cloned();
     let template = template.unwrap_or_else(|| Probe::new(setup.name(stream.of), Method::Frame));
-    let is_twice = offer.streams.iter().filter(|s| s.of == stream.of).count() > 1;
-    let name = match is_twice && stream.start > 0 {
-        true => format!("{}, then", template.name),
-        false => template.name.clone(),
-    };
     Probe {
-        name,
+        name: name_in(offer, stream, &template.name),
         method: Method::Frame,
         payload: frames.payload(),
         pacing: Pacing::Frames {
@@ -357,26 +372,19 @@ impl Wanted {
     fn factors(&self, size: u32) -> Vec<Factor> {
         let load = self.offer.streams.first().map_or(Share(0), |s| s.load);
         let frames: u64 = self.offer.streams.iter().map(|s| s.count).sum();
-        let level = |label: String, value: f64, unit| Level {
-            label,
-            value: Some(value),
-            unit: Some(unit),
+        let factor = |name: &str, label: String, value: f64, unit| {
+            let (value, unit) = (Some(value), Some(unit));
+            (name.to_owned(), Level { label, value, unit })
         };
-        let number = |n: u64| level(n.to_string(), n as f64, Unit::Number);
-        let percent = load.0 as f64 / 1e7;
+        let number = |name, n: u64| factor(name, n.to_string(), n as f64, Unit::Number);
+        let (percent, bytes) = (format!("{}%", load.0 as f64 / 1e7), format!("{size}B"));
         vec![
-            (
-                "frame size".to_owned(),
-                level(format!("{size}B"), f64::from(size), Unit::Bytes),
-            ),
+            factor("frame size", bytes, f64::from(size), Unit::Bytes),
             (PHASE.to_owned(), Level::named(self.offer.phase)),
-            (
-                LOAD.to_owned(),
-                level(format!("{percent}%"), load.as_f64(), Unit::Share),
-            ),
-            (FRAMES.to_owned(), number(frames)),
-            (STEP.to_owned(), number(u64::from(self.step))),
-            (ATTEMPT.to_owned(), number(u64::from(self.attempt + 1))),
+            factor(LOAD, percent, load.as_f64(), Unit::Share),
+            number(FRAMES, frames),
+            number(STEP, self.step.into()),
+            number(ATTEMPT, u64::from(self.attempt) + 1),
         ]
     }
 }

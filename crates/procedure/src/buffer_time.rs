@@ -16,7 +16,7 @@
 use crate::back_to_back::{BurstRate, RATE_UNKNOWN, Search, other_rates};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Clause, Figure, Holds, Report};
+use crate::report::{self, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -75,6 +75,23 @@ impl Held {
         }
     }
 }
+
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 13] = [
+    ("average burst", "frames"),
+    ("min", "frames"),
+    ("max", "frames"),
+    ("sd", "frames"),
+    ("throughput", "frames/s"),
+    ("burst rate reached", "frames/s"),
+    ("implied buffer time", "s"),
+    ("corrected buffer time", "s"),
+    ("buffer", "frames"),
+    ("buffer", "B"),
+    ("burst rate calculated", "frames/s"),
+    ("corrected by it", "s"),
+    ("buffer by it", "B"),
+];
 
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
@@ -144,69 +161,59 @@ impl Steps for BufferTimeSteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Report {
-        let columns = [
-            ("average burst", "frames"),
-            ("min", "frames"),
-            ("max", "frames"),
-            ("sd", "frames"),
-            ("throughput", "frames/s"),
-            ("burst rate reached", "frames/s"),
-            ("implied buffer time", "s"),
-            ("corrected buffer time", "s"),
-            ("buffer", "frames"),
-            ("buffer", "B"),
-            ("burst rate calculated", "frames/s"),
-            ("corrected by it", "s"),
-            ("buffer by it", "B"),
-        ];
-        let table = report::by_size(
-            "Back-to-back frames and buffer time",
-            &columns,
-            sizes,
-            |found| {
-                vec![
-                    found.frames.mean.into(),
-                    found.frames.min.into(),
-                    found.frames.max.into(),
-                    found.frames.sd.into(),
-                    found.throughput_fps.into(),
-                    found.achieved_fps.into(),
-                    found.by_achieved.implied_s.into(),
-                    found.by_achieved.corrected_s.into(),
-                    found.by_achieved.buffer_frames.into(),
-                    found.by_achieved.buffer_bytes.into(),
-                    found.calculated_fps.into(),
-                    found.by_calculated.corrected_s.into(),
-                    found.by_calculated.buffer_bytes.into(),
-                ]
-            },
-        );
-        let line = |of: fn(&BufferTime) -> f64| {
-            let found = sizes
-                .iter()
-                .filter_map(|at| Some((at.size, at.found.as_ref()?)));
-            let points = found.map(move |(size, found)| (f64::from(size), of(found)));
-            points.collect::<Vec<_>>()
-        };
-        let times = Figure::new("Buffer time", ("frame size", "B"), ("buffer time", "s"))
-            .line("implied", line(|found| found.by_achieved.implied_s))
-            .line("corrected", line(|found| found.by_achieved.corrected_s));
-        let searches = Figure::new("Bursts by search", ("search", ""), ("burst", "frames"));
-        let searches = searches.line_by_size(sizes, |found| {
-            let bursts = found.searches.iter().zip(1..);
-            let bursts = bursts.map(|(&frames, n)| (f64::from(n), frames as f64));
-            bursts.collect::<Vec<_>>()
-        });
         Report {
             procedure: "buffer-time".to_owned(),
             title: "Back-to-back frames, corrected for what was forwarded meanwhile".to_owned(),
             sections: vec!["RFC 9004".to_owned(), "RFC 2544 §26.4".to_owned()],
-            tables: vec![table],
-            figures: vec![times, searches],
+            tables: vec![table(sizes)],
+            figures: vec![times(sizes), searches(sizes)],
             conformance: clauses(setup, options, sizes),
             notes: Vec::new(),
         }
     }
+}
+
+fn table(sizes: &[AtSize<BufferTime>]) -> Table {
+    let title = "Back-to-back frames and buffer time";
+    report::by_size(title, &COLUMNS, sizes, |found| {
+        vec![
+            found.frames.mean.into(),
+            found.frames.min.into(),
+            found.frames.max.into(),
+            found.frames.sd.into(),
+            found.throughput_fps.into(),
+            found.achieved_fps.into(),
+            found.by_achieved.implied_s.into(),
+            found.by_achieved.corrected_s.into(),
+            found.by_achieved.buffer_frames.into(),
+            found.by_achieved.buffer_bytes.into(),
+            found.calculated_fps.into(),
+            found.by_calculated.corrected_s.into(),
+            found.by_calculated.buffer_bytes.into(),
+        ]
+    })
+}
+
+fn times(sizes: &[AtSize<BufferTime>]) -> Figure {
+    let line = |of: fn(&BufferTime) -> f64| {
+        let found = sizes
+            .iter()
+            .filter_map(|at| Some((at.size, at.found.as_ref()?)));
+        let points = found.map(move |(size, found)| (f64::from(size), of(found)));
+        points.collect::<Vec<_>>()
+    };
+    Figure::new("Buffer time", ("frame size", "B"), ("buffer time", "s"))
+        .line("implied", line(|found| found.by_achieved.implied_s))
+        .line("corrected", line(|found| found.by_achieved.corrected_s))
+}
+
+fn searches(sizes: &[AtSize<BufferTime>]) -> Figure {
+    let searches = Figure::new("Bursts by search", ("search", ""), ("burst", "frames"));
+    searches.line_by_size(sizes, |found| {
+        let bursts = found.searches.iter().zip(1..);
+        let bursts = bursts.map(|(&frames, n)| (f64::from(n), frames as f64));
+        bursts.collect::<Vec<_>>()
+    })
 }
 
 /// How often a loss is verified: RFC 9004 §6.2 asks for it.

@@ -8,7 +8,7 @@
 use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{Options, Setup, Way, percent};
 use crate::throughput;
 use delaylab_model::Nanos;
@@ -50,6 +50,18 @@ pub struct Buffering {
     pub points: Vec<LatencyAt>,
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 8] = [
+    ("frames up to the first drop", "frames"),
+    ("held", "frames"),
+    ("held", "B"),
+    ("held, by latency", "B"),
+    ("latency, max", "ns"),
+    ("relative sd of the buffer", "%"),
+    ("repeats", ""),
+    ("repeats at the longest stream", ""),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferingSteps;
@@ -58,34 +70,30 @@ pub struct BufferingSteps;
 fn loads(setup: &Setup, options: &Options) -> Option<Vec<(usize, Share)>> {
     let of_line = |share| setup.load_of_egress(share);
     let (full, excess) = (options.top.as_f64(), options.excess.as_f64());
+    let of_group = |group: Vec<usize>| {
+        let each = of_line((full + excess) / group.len() as f64);
+        group.into_iter().map(move |stream| (stream, each))
+    };
+    let is_pair = |group: &Vec<usize>| group.len() > 1;
+    let of_pair = |group: Vec<usize>| [(group[0], of_line(full)), (group[1], of_line(excess))];
     let groups = setup.receiving().into_iter();
     let loads: Vec<(usize, Share)> = match options.way {
-        Way::ManyToOne => {
-            let of_group = |group: Vec<usize>| {
-                let each = of_line((full + excess) / group.len() as f64);
-                group.into_iter().map(move |stream| (stream, each))
-            };
-            groups.flat_map(of_group).collect()
-        }
-        Way::Port | Way::Pairs => {
-            let at_once = if options.way == Way::Port {
-                1
-            } else {
-                usize::MAX
-            };
-            let pairs = groups.filter(|group| group.len() > 1).take(at_once);
-            let of_pair =
-                |group: Vec<usize>| [(group[0], of_line(full)), (group[1], of_line(excess))];
-            pairs.flat_map(of_pair).collect()
-        }
+        Way::ManyToOne => groups.flat_map(of_group).collect(),
+        Way::Port => groups.filter(is_pair).take(1).flat_map(of_pair).collect(),
+        Way::Pairs => groups.filter(is_pair).flat_map(of_pair).collect(),
     };
+    (!loads.is_empty() && fit(setup, &loads)).then_some(loads)
+}
+
+/// Is no sending port to send faster than it can?
+fn fit(setup: &Setup, loads: &[(usize, Share)]) -> bool {
     let fits = |&(of, _): &(usize, Share)| {
         let of_port = loads
             .iter()
             .filter(|(other, _)| setup.is_of_one_port(of, *other));
         of_port.map(|(_, load)| load.0).sum::<u64>() <= Share::WHOLE.0
     };
-    (!loads.is_empty() && loads.iter().all(fits)).then_some(loads)
+    loads.iter().all(fits)
 }
 
 fn highest(trial: &FrameTrial, of: fn(&DelayFigures) -> Nanos) -> Option<Nanos> {
@@ -154,73 +162,77 @@ impl Steps for BufferingSteps {
     }
 
     fn report(&self, _: &Setup, options: &Options, sizes: &[AtSize<Buffering>]) -> Report {
-        let columns = [
-            ("frames up to the first drop", "frames"),
-            ("held", "frames"),
-            ("held", "B"),
-            ("held, by latency", "B"),
-            ("latency, max", "ns"),
-            ("relative sd of the buffer", "%"),
-            ("repeats", ""),
-            ("repeats at the longest stream", ""),
-        ];
-        let table = report::by_size("Buffer", &columns, sizes, |found| {
-            vec![
-                found.bursts.frames.map(|frames| frames.mean).into(),
-                found.held_frames.into(),
-                found.held_bytes.into(),
-                found.held_bytes_by_latency.into(),
-                found.highest_ns.into(),
-                found.relative_sd.map(|sd| sd * 100.0).into(),
-                Cell::Count(found.bursts.repeats.len() as u64),
-                found.bursts.count_at_cap(),
-            ]
-        });
-        let figure = Figure::new("Maximum latency", ("stream", "frames"), ("latency", "ns"));
-        let figure = figure.line_by_size(sizes, |found| {
-            let points = found.points.iter();
-            let points = points.filter_map(|p| Some((p.frames as f64, p.highest_ns? as f64)));
-            points.collect::<Vec<_>>()
-        });
-        let mut conformance = vec![
-            repeatability(sizes, |found| vec![found.bursts.agree()]),
-            repeats_clause(sizes, |found| found.bursts.repeats.len()),
-            report::figures_of_all("RFC 8239 §3.3", sizes),
-        ];
-        let way = match options.way {
-            Way::Port => "one stream fills a receiving port, a second adds the excess",
-            Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
-            Way::ManyToOne => "every stream has an equal part of load and excess",
-        };
-        let excess = percent(options.excess.as_f64());
-        conformance.push(Clause::new(
-            "RFC 8239 §3.2",
-            "an excess of 1 % on a receiving port, in four ways: buffer efficiency, a port, pairs of \
-             ports, many to one",
-            Holds::Shortened,
-            format!("{excess} %, in one way: {way}"),
-        ));
-        let mut notes = Vec::new();
-        let best = sizes
-            .iter()
-            .filter_map(|at| Some((at.size, at.found.as_ref()?.held_bytes?)));
-        if let Some((size, bytes)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            notes.push(format!(
-                "Most bytes were held as frames of {size} B: {bytes:.0} B."
-            ));
-        }
-        let found = sizes.iter().filter_map(|at| at.found.as_ref());
-        notes.extend(at_the_cap(found.map(|found| &found.bursts)));
         Report {
             procedure: "buffering".to_owned(),
             title: "Buffer under a slight overload".to_owned(),
             sections: vec!["RFC 8239 §3.2".to_owned(), "RFC 8238 §4".to_owned()],
-            tables: vec![table],
-            figures: vec![figure],
-            conformance,
-            notes,
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
+            conformance: vec![
+                repeatability(sizes, |found| vec![found.bursts.agree()]),
+                repeats_clause(sizes, |found| found.bursts.repeats.len()),
+                report::figures_of_all("RFC 8239 §3.3", sizes),
+                excess(options),
+            ],
+            notes: notes(sizes),
         }
     }
+}
+
+fn table(sizes: &[AtSize<Buffering>]) -> Table {
+    report::by_size("Buffer", &COLUMNS, sizes, |found| {
+        vec![
+            found.bursts.frames.map(|frames| frames.mean).into(),
+            found.held_frames.into(),
+            found.held_bytes.into(),
+            found.held_bytes_by_latency.into(),
+            found.highest_ns.into(),
+            found.relative_sd.map(|sd| sd * 100.0).into(),
+            Cell::Count(found.bursts.repeats.len() as u64),
+            found.bursts.count_at_cap(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<Buffering>]) -> Figure {
+    let figure = Figure::new("Maximum latency", ("stream", "frames"), ("latency", "ns"));
+    figure.line_by_size(sizes, |found| {
+        let points = found.points.iter();
+        let points = points.filter_map(|p| Some((p.frames as f64, p.highest_ns? as f64)));
+        points.collect::<Vec<_>>()
+    })
+}
+
+/// How the receiving ports are overloaded.
+fn excess(options: &Options) -> Clause {
+    let way = match options.way {
+        Way::Port => "one stream fills a receiving port, a second adds the excess",
+        Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
+        Way::ManyToOne => "every stream has an equal part of load and excess",
+    };
+    let excess = percent(options.excess.as_f64());
+    Clause::new(
+        "RFC 8239 §3.2",
+        "an excess of 1 % on a receiving port, in four ways: buffer efficiency, a port, pairs of \
+         ports, many to one",
+        Holds::Shortened,
+        format!("{excess} %, in one way: {way}"),
+    )
+}
+
+fn notes(sizes: &[AtSize<Buffering>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let best = sizes
+        .iter()
+        .filter_map(|at| Some((at.size, at.found.as_ref()?.held_bytes?)));
+    if let Some((size, bytes)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        notes.push(format!(
+            "Most bytes were held as frames of {size} B: {bytes:.0} B."
+        ));
+    }
+    let found = sizes.iter().filter_map(|at| at.found.as_ref());
+    notes.extend(at_the_cap(found.map(|found| &found.bursts)));
+    notes
 }
 
 /// RFC 8239: repeats agree, of each thing that was found at a frame size.

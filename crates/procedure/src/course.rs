@@ -86,18 +86,8 @@ impl<S: Steps> ProcedureRun<S> {
                 self.next_id += 1;
                 return;
             }
-            let (found, why) = match outcome {
-                Ok(found) => (Some(found), None),
-                Err(stop) => (None, Some(stop)),
-            };
-            self.done.push(AtSize {
-                size,
-                found,
-                why,
-                trials,
-                invalid,
-                left_out,
-            });
+            self.done
+                .push(AtSize::new(size, outcome, trials, invalid, left_out));
             self.log.clear();
         }
     }
@@ -155,27 +145,21 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
     fn result(&self) -> Report {
         let mut report = self.steps.report(&self.setup, &self.options, &self.done);
         let missing = self.setup.sizes.len() - self.done.len();
-        if missing > 0 {
-            let note = format!("{missing} of the frame sizes are not done yet.");
-            report.notes.push(note);
-        }
         let without = self.done.iter().filter(|at| at.is_missing());
-        let without = Vec::from_iter(without.map(|at| format!("{} B", at.size)));
-        if !without.is_empty() {
-            let note = format!("No figures at {}: remarks say why.", without.join(", "));
-            report.notes.push(note);
-        }
+        let without = Vec::from_iter(without.map(|at| format!("{} B", at.size))).join(", ");
+        let trials: usize = self.done.iter().map(|at| at.trials).sum();
         let invalid: u32 = self.done.iter().map(|at| at.invalid).sum();
-        if invalid > 0 {
-            let trials: usize = self.done.iter().map(|at| at.trials).sum();
-            let note = format!("{invalid} of {trials} trials were invalid and were not counted.");
-            report.notes.push(note);
-        }
         let left_out: u32 = self.done.iter().map(|at| at.left_out).sum();
-        if left_out > 0 {
-            let note = format!("{left_out} repeats were never valid and are left out.");
-            report.notes.push(note);
-        }
+        let notes = [
+            (missing > 0).then(|| format!("{missing} of the frame sizes are not done yet.")),
+            (!without.is_empty()).then(|| format!("No figures at {without}: remarks say why.")),
+            (invalid > 0).then(|| {
+                format!("{invalid} of {trials} trials were invalid and were not counted.")
+            }),
+            (left_out > 0)
+                .then(|| format!("{left_out} repeats were never valid and are left out.")),
+        ];
+        report.notes.extend(notes.into_iter().flatten());
         report
     }
 

@@ -4,7 +4,7 @@ use crate::offer::Offer;
 use crate::setup::Setup;
 use delaylab_model::frames::MOST_FRAMES;
 use delaylab_model::units::write_duration;
-use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 
 /// Why a trial cannot be carried out: a stream has more frames than a tester keeps account of.
 pub(crate) fn refuse(setup: &Setup, size: u32, offer: &Offer) -> Option<String> {
@@ -12,11 +12,8 @@ pub(crate) fn refuse(setup: &Setup, size: u32, offer: &Offer) -> Option<String> 
     let most = match offer.set_by(stream) {
         option @ "microburst" => format!("design.procedure.{option} {MOST_FRAMES}"),
         option => {
-            let frames = setup.frames(stream.of, size);
-            let interval = frames.interval(setup.line_rate, stream.load);
-            let longest = u128::from(MOST_FRAMES) * u128::from(interval);
-            let longest = Nanos::try_from(longest / u128::from(PICOS_PER_NANO));
-            let longest = write_duration(rounded_down(longest.unwrap_or(Nanos::MAX)));
+            let longest = setup.time_of(stream.of, stream.load, size, MOST_FRAMES);
+            let longest = write_duration(rounded_down(longest));
             match option {
                 "reset" => format!(
                     "twice the time from design.procedure.settle to the end of path.switch.reset {longest}"

@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
@@ -32,6 +32,13 @@ pub struct FrameLoss {
     /// Did two trials in a row pass without loss?
     pub reached_zero: bool,
 }
+
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 3] = [
+    ("load", "% of line rate"),
+    ("rate", "frames/s"),
+    ("loss", "%"),
+];
 
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
@@ -87,32 +94,9 @@ impl Steps for FrameLossSteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<FrameLoss>]) -> Report {
-        let columns = [
-            ("load", "% of line rate"),
-            ("rate", "frames/s"),
-            ("loss", "%"),
-        ];
-        let table = report::rows_by_size("Frame loss by load", &columns, sizes, |found| {
-            let row = |point: &LossAt| -> Vec<Cell> {
-                let why = point.why.clone().map(|why| format!("invalid: {why}"));
-                vec![
-                    percent(point.load).into(),
-                    point.fps.into(),
-                    point.loss_percent.into(),
-                    why.unwrap_or_default().into(),
-                ]
-            };
-            found.points.iter().map(row).collect()
-        });
         let columns = [("reached two trials without loss", "")];
         let ends = report::by_size("Where it ended", &columns, sizes, |found| {
             vec![found.reached_zero.into()]
-        });
-        let figure = Figure::new("Frame loss rate", ("load", "% of line rate"), ("loss", "%"));
-        let figure = figure.line_by_size(sizes, |found| {
-            let points = found.points.iter();
-            let points = points.filter_map(|p| Some((percent(p.load), p.loss_percent?)));
-            points.collect::<Vec<_>>()
         });
         let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend([
@@ -128,12 +112,36 @@ impl Steps for FrameLossSteps {
             procedure: "frame-loss".to_owned(),
             title: "Frame loss rate".to_owned(),
             sections: vec!["RFC 2544 §26.3".to_owned(), "RFC 1242 §3.6".to_owned()],
-            tables: vec![table, ends],
-            figures: vec![figure],
+            tables: vec![table(sizes), ends],
+            figures: vec![figure(sizes)],
             conformance,
             notes: Vec::new(),
         }
     }
+}
+
+fn table(sizes: &[AtSize<FrameLoss>]) -> Table {
+    report::rows_by_size("Frame loss by load", &COLUMNS, sizes, |found| {
+        let row = |point: &LossAt| -> Vec<Cell> {
+            let why = point.why.clone().map(|why| format!("invalid: {why}"));
+            vec![
+                percent(point.load).into(),
+                point.fps.into(),
+                point.loss_percent.into(),
+                why.unwrap_or_default().into(),
+            ]
+        };
+        found.points.iter().map(row).collect()
+    })
+}
+
+fn figure(sizes: &[AtSize<FrameLoss>]) -> Figure {
+    let figure = Figure::new("Frame loss rate", ("load", "% of line rate"), ("loss", "%"));
+    figure.line_by_size(sizes, |found| {
+        let points = found.points.iter();
+        let points = points.filter_map(|p| Some((percent(p.load), p.loss_percent?)));
+        points.collect::<Vec<_>>()
+    })
 }
 
 /// Was it asked from the highest rate down to two trials without loss, in small steps, and answered each time?

@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::repeats_clause;
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{BuildError, Options, Setup};
 use delaylab_model::Nanos;
 use delaylab_model::quantity::Share;
@@ -35,6 +35,17 @@ impl HeadOfLine {
         (self.lost_congested > 0).then_some(self.lost > 0)
     }
 }
+
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 7] = [
+    ("blocking", ""),
+    ("sent to the free port", "frames"),
+    ("lost", "frames"),
+    ("loss", "%"),
+    ("highest latency", "ns"),
+    ("lost at the congested port", "frames"),
+    ("repeats", ""),
+];
 
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
@@ -101,61 +112,63 @@ impl Steps for HeadOfLineSteps {
     }
 
     fn report(&self, _: &Setup, _: &Options, sizes: &[AtSize<HeadOfLine>]) -> Report {
-        let columns = [
-            ("blocking", ""),
-            ("sent to the free port", "frames"),
-            ("lost", "frames"),
-            ("loss", "%"),
-            ("highest latency", "ns"),
-            ("lost at the congested port", "frames"),
-            ("repeats", ""),
-        ];
-        let table = report::by_size("Head-of-line blocking", &columns, sizes, |found| {
-            let loss = found.lost as f64 / found.sent.max(1) as f64;
-            vec![
-                found.is_blocked().into(),
-                report::per_repeat(found.sent, found.repeats.len()),
-                report::per_repeat(found.lost, found.repeats.len()),
-                (100.0 * loss).into(),
-                found.highest_ns.into(),
-                report::per_repeat(found.lost_congested, found.repeats.len()),
-                Cell::Count(found.repeats.len() as u64),
-            ]
-        });
-        let points = sizes.iter().filter_map(|at| {
-            let found = at.found.as_ref()?;
-            let loss = found.lost as f64 / found.sent.max(1) as f64;
-            Some((f64::from(at.size), 100.0 * loss))
-        });
-        let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        let congested = found.all(|found| found.lost_congested > 0);
         Report {
             procedure: "head-of-line-blocking".to_owned(),
             title: "Head-of-line blocking".to_owned(),
             sections: vec!["RFC 8239 §5".to_owned()],
-            tables: vec![table],
-            figures: vec![figure.line("loss", points)],
-            conformance: vec![
-                Clause::measured(
-                    "RFC 8239 §5.2",
-                    "groups of two sending and two receiving ports, one of which is congested",
-                    sizes,
-                    || match congested {
-                        true => Ok("one group".to_owned()),
-                        false => Err("nothing was lost at the congested port".to_owned()),
-                    },
-                ),
-                Clause::new(
-                    "RFC 8239 §5.2",
-                    "at least eight ports, and then every port",
-                    Holds::Shortened,
-                    "four ports",
-                ),
-                repeats_clause(sizes, |found| found.repeats.len()),
-                report::figures_of_all("RFC 8239 §5.3", sizes),
-            ],
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
+            conformance: conformance(sizes),
             notes: Vec::new(),
         }
     }
+}
+
+fn table(sizes: &[AtSize<HeadOfLine>]) -> Table {
+    report::by_size("Head-of-line blocking", &COLUMNS, sizes, |found| {
+        let loss = found.lost as f64 / found.sent.max(1) as f64;
+        vec![
+            found.is_blocked().into(),
+            report::per_repeat(found.sent, found.repeats.len()),
+            report::per_repeat(found.lost, found.repeats.len()),
+            (100.0 * loss).into(),
+            found.highest_ns.into(),
+            report::per_repeat(found.lost_congested, found.repeats.len()),
+            Cell::Count(found.repeats.len() as u64),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<HeadOfLine>]) -> Figure {
+    let points = sizes.iter().filter_map(|at| {
+        let found = at.found.as_ref()?;
+        let loss = found.lost as f64 / found.sent.max(1) as f64;
+        Some((f64::from(at.size), 100.0 * loss))
+    });
+    let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
+    figure.line("loss", points)
+}
+
+fn conformance(sizes: &[AtSize<HeadOfLine>]) -> Vec<Clause> {
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let congested = found.all(|found| found.lost_congested > 0);
+    vec![
+        Clause::measured(
+            "RFC 8239 §5.2",
+            "groups of two sending and two receiving ports, one of which is congested",
+            sizes,
+            || match congested {
+                true => Ok("one group".to_owned()),
+                false => Err("nothing was lost at the congested port".to_owned()),
+            },
+        ),
+        Clause::new(
+            "RFC 8239 §5.2",
+            "at least eight ports, and then every port",
+            Holds::Shortened,
+            "four ports",
+        ),
+        repeats_clause(sizes, |found| found.repeats.len()),
+        report::figures_of_all("RFC 8239 §5.3", sizes),
+    ]
 }

@@ -54,6 +54,18 @@ impl Incast {
     }
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 8] = [
+    ("sending ports with TCP", ""),
+    ("goodput", "bit/s"),
+    ("latency, min", "ns"),
+    ("latency, mean", "ns"),
+    ("latency, max", "ns"),
+    ("UDP sent", "frames"),
+    ("UDP lost", "frames"),
+    ("repeats", ""),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct IncastSteps;
@@ -79,77 +91,75 @@ impl Steps for IncastSteps {
     }
 
     fn report(&self, _: &Setup, options: &Options, sizes: &[AtSize<Incast>]) -> Report {
-        let columns = [
-            ("sending ports with TCP", ""),
-            ("goodput", "bit/s"),
-            ("latency, min", "ns"),
-            ("latency, mean", "ns"),
-            ("latency, max", "ns"),
-            ("UDP sent", "frames"),
-            ("UDP lost", "frames"),
-            ("repeats", ""),
-        ];
-        let table = report::rows_by_size("Incast", &columns, sizes, |found| {
+        let table = report::rows_by_size("Incast", &COLUMNS, sizes, |found| {
             found.points.iter().map(IncastAt::row).collect()
         });
-        let axes = (("sending ports with TCP", ""), ("goodput", "bit/s"));
-        let goodput = Figure::new("TCP goodput", axes.0, axes.1);
-        let goodput = goodput.line_by_size(sizes, |found| {
-            let points = found.points.iter();
-            let points = points.filter_map(|at| Some((at.stateful as f64, at.goodput_bps?.mean)));
-            points.collect::<Vec<_>>()
-        });
-        let latency = Figure::new("UDP latency", axes.0, ("mean latency", "ns"));
-        let latency = latency.line_by_size(sizes, |found| {
-            let points = found.points.iter();
-            let points = points.filter_map(|at| Some((at.stateful as f64, at.mean_ns?)));
-            points.collect::<Vec<_>>()
-        });
-        let all = || sizes.iter().filter_map(|at| at.found.as_ref());
-        let burst = options.microburst.max(1);
-        let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
         Report {
             procedure: "incast".to_owned(),
             title: "Incast: TCP with microbursts".to_owned(),
             sections: vec!["RFC 8239 §6".to_owned()],
             tables: vec![table],
-            figures: vec![goodput, latency],
-            conformance: vec![
-                Clause::measured(
-                    "RFC 8239 §6.2",
-                    "TCP at the highest rate from one port or more, a microburst of UDP from another, \
-                     to one receiving port",
-                    sizes,
-                    || match counted {
-                        true => Ok(format!("bursts of {burst} frames at line rate")),
-                        false => Err("what TCP carried was not counted".to_owned()),
-                    },
-                ),
-                Clause::measured(
-                    "RFC 8239 §6.3",
-                    "report goodput and latency",
-                    sizes,
-                    || match counted {
-                        true => Ok("both".to_owned()),
-                        false => Err("what TCP carried was not counted".to_owned()),
-                    },
-                ),
-                repeatability(sizes, |found| {
-                    let of = |at: &IncastAt| match (&at.why, at.goodput_bps) {
-                        (Some(_), _) => Err("no figures of a number of ports"),
-                        (None, None) => Err("what TCP carried was not counted"),
-                        (None, goodput) => Spread::agree(goodput),
-                    };
-                    found.points.iter().map(of).collect()
-                }),
-                repeats_clause(sizes, |found| {
-                    found.measured().map(|at| at.repeats).min().unwrap_or(0)
-                }),
-                report::figures_of_all("RFC 8239 §6.3", sizes),
-            ],
+            figures: figures(sizes),
+            conformance: conformance(options, sizes),
             notes: Vec::new(),
         }
     }
+}
+
+fn figures(sizes: &[AtSize<Incast>]) -> Vec<Figure> {
+    let ports = ("sending ports with TCP", "");
+    let goodput = Figure::new("TCP goodput", ports, ("goodput", "bit/s"));
+    let goodput = goodput.line_by_size(sizes, |found| {
+        let points = found.points.iter();
+        let points = points.filter_map(|at| Some((at.stateful as f64, at.goodput_bps?.mean)));
+        points.collect::<Vec<_>>()
+    });
+    let latency = Figure::new("UDP latency", ports, ("mean latency", "ns"));
+    let latency = latency.line_by_size(sizes, |found| {
+        let points = found.points.iter();
+        let points = points.filter_map(|at| Some((at.stateful as f64, at.mean_ns?)));
+        points.collect::<Vec<_>>()
+    });
+    vec![goodput, latency]
+}
+
+fn conformance(options: &Options, sizes: &[AtSize<Incast>]) -> Vec<Clause> {
+    let all = || sizes.iter().filter_map(|at| at.found.as_ref());
+    let burst = options.microburst.max(1);
+    let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
+    vec![
+        Clause::measured(
+            "RFC 8239 §6.2",
+            "TCP at the highest rate from one port or more, a microburst of UDP from another, \
+             to one receiving port",
+            sizes,
+            || match counted {
+                true => Ok(format!("bursts of {burst} frames at line rate")),
+                false => Err("what TCP carried was not counted".to_owned()),
+            },
+        ),
+        Clause::measured(
+            "RFC 8239 §6.3",
+            "report goodput and latency",
+            sizes,
+            || match counted {
+                true => Ok("both".to_owned()),
+                false => Err("what TCP carried was not counted".to_owned()),
+            },
+        ),
+        repeatability(sizes, |found| {
+            let of = |at: &IncastAt| match (&at.why, at.goodput_bps) {
+                (Some(_), _) => Err("no figures of a number of ports"),
+                (None, None) => Err("what TCP carried was not counted"),
+                (None, goodput) => Spread::agree(goodput),
+            };
+            found.points.iter().map(of).collect()
+        }),
+        repeats_clause(sizes, |found| {
+            found.measured().map(|at| at.repeats).min().unwrap_or(0)
+        }),
+        report::figures_of_all("RFC 8239 §6.3", sizes),
+    ]
 }
 
 /// Microbursts in the middle of TCP from these ports, which sends as long as a trial at one load lasts.
@@ -182,16 +192,12 @@ impl IncastAt {
         };
         // Beside the loads that are always there.
         let names: Vec<_> = (1..=stateful).map(|of| tcp_name(setup, of)).collect();
-        let goodput = |trial: &Cow<'_, FrameTrial>| {
-            let of_tcp = trial.goodput_bps.iter();
-            let of_tcp = of_tcp.filter(|(name, _)| names.iter().any(|tcp| **tcp == **name));
-            of_tcp.map(|(_, bps)| *bps).reduce(|a, b| a + b)
-        };
+        let goodput = trials.iter().filter_map(|trial| goodput(trial, &names));
         let streams = || trials.iter().flat_map(|trial| &trial.streams);
         let delays = || streams().filter_map(|stream| stream.delay);
         Self {
             stateful: stateful as u64,
-            goodput_bps: Spread::new(trials.iter().filter_map(goodput)),
+            goodput_bps: Spread::new(goodput),
             min_ns: delays().map(|delay| delay.min).min(),
             mean_ns: Spread::new(delays().map(|delay| delay.mean)).map(|mean| mean.mean),
             max_ns: delays().map(|delay| delay.max).max(),
@@ -220,6 +226,13 @@ impl IncastAt {
             why.unwrap_or_default().into(),
         ]
     }
+}
+
+/// What TCP of these names carried in a trial, in bit/s; `None` where it was not counted.
+fn goodput(trial: &FrameTrial, names: &[String]) -> Option<f64> {
+    let of_tcp = trial.goodput_bps.iter();
+    let of_tcp = of_tcp.filter(|(name, _)| names.iter().any(|tcp| **tcp == **name));
+    of_tcp.map(|(_, bps)| *bps).reduce(|a, b| a + b)
 }
 
 fn tcp_name(setup: &Setup, of: usize) -> String {

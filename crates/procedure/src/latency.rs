@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Clause, Figure, Holds, Report};
+use crate::report::{self, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -40,6 +40,28 @@ pub struct Latency {
     /// Frames lost in all repeats.
     pub lost: u64,
 }
+
+/// What is said of tagged frames.
+const TAGGED: [(&str, &str); 7] = [
+    ("rate", "frames/s"),
+    ("latency", "ns"),
+    ("min", "ns"),
+    ("max", "ns"),
+    ("sd", "ns"),
+    ("tagged frames", ""),
+    ("tagged frames lost", ""),
+];
+
+/// What is said of every frame.
+const EVERY: [(&str, &str); 7] = [
+    ("min", "ns"),
+    ("mean", "ns"),
+    ("worst p50", "ns"),
+    ("worst p99", "ns"),
+    ("worst p99.9", "ns"),
+    ("max", "ns"),
+    ("lost", ""),
+];
 
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
@@ -85,78 +107,74 @@ impl Steps for LatencySteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Latency>]) -> Report {
-        let columns = [
-            ("rate", "frames/s"),
-            ("latency", "ns"),
-            ("min", "ns"),
-            ("max", "ns"),
-            ("sd", "ns"),
-            ("tagged frames", ""),
-            ("tagged frames lost", ""),
-        ];
-        let table = report::by_size("Latency of tagged frames", &columns, sizes, |found| {
-            let tagged = found.tagged;
-            vec![
-                found.fps.into(),
-                tagged.map(|t| t.mean).into(),
-                tagged.map(|t| t.min).into(),
-                tagged.map(|t| t.max).into(),
-                tagged.and_then(|t| t.sd).into(),
-                tagged.map_or(0, |t| t.count).into(),
-                u64::from(found.tagged_lost).into(),
-            ]
-        });
-        let columns = [
-            ("min", "ns"),
-            ("mean", "ns"),
-            ("worst p50", "ns"),
-            ("worst p99", "ns"),
-            ("worst p99.9", "ns"),
-            ("max", "ns"),
-            ("lost", ""),
-        ];
-        let every = report::by_size("Latency of every frame", &columns, sizes, |found| {
-            vec![
-                found.min_ns.into(),
-                found.mean_ns.into(),
-                found.p50_ns.into(),
-                found.p99_ns.into(),
-                found.p999_ns.into(),
-                found.max_ns.into(),
-                found.lost.into(),
-            ]
-        });
-        let means = sizes.iter().filter_map(|at| {
-            let tagged = at.found.as_ref()?.tagged?;
-            Some((f64::from(at.size), tagged.mean))
-        });
-        let figure = Figure::new(
-            "Latency by frame size",
-            ("frame size", "B"),
-            ("latency", "ns"),
-        );
         let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend(clauses(setup, sizes));
-        let mut notes = Vec::new();
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        if let Some(tried) = options.cut_off(found.clone().map(|latency| latency.load)) {
-            notes.push(format!("The throughput may be higher: {tried}."));
-        }
-        if found.any(|latency| latency.lost > 0) {
-            let note = "Frames were lost at the throughput: the streams of this test last longer than \
-                        the trials that found it, or it varies.";
-            notes.push(note.to_owned());
-        }
         Report {
             procedure: "latency".to_owned(),
             title: "Latency at the throughput".to_owned(),
             sections: vec!["RFC 2544 §26.2".to_owned(), "RFC 1242 §3.8".to_owned()],
-            tables: vec![table, every],
-            figures: vec![figure.line("mean of tagged frames", means)],
+            tables: vec![tagged_frames(sizes), every_frame(sizes)],
+            figures: vec![figure(sizes)],
             conformance,
-            notes,
+            notes: notes(options, sizes),
         }
     }
+}
+
+fn tagged_frames(sizes: &[AtSize<Latency>]) -> Table {
+    report::by_size("Latency of tagged frames", &TAGGED, sizes, |found| {
+        let tagged = found.tagged;
+        vec![
+            found.fps.into(),
+            tagged.map(|t| t.mean).into(),
+            tagged.map(|t| t.min).into(),
+            tagged.map(|t| t.max).into(),
+            tagged.and_then(|t| t.sd).into(),
+            tagged.map_or(0, |t| t.count).into(),
+            u64::from(found.tagged_lost).into(),
+        ]
+    })
+}
+
+fn every_frame(sizes: &[AtSize<Latency>]) -> Table {
+    report::by_size("Latency of every frame", &EVERY, sizes, |found| {
+        vec![
+            found.min_ns.into(),
+            found.mean_ns.into(),
+            found.p50_ns.into(),
+            found.p99_ns.into(),
+            found.p999_ns.into(),
+            found.max_ns.into(),
+            found.lost.into(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<Latency>]) -> Figure {
+    let means = sizes.iter().filter_map(|at| {
+        let tagged = at.found.as_ref()?.tagged?;
+        Some((f64::from(at.size), tagged.mean))
+    });
+    let figure = Figure::new(
+        "Latency by frame size",
+        ("frame size", "B"),
+        ("latency", "ns"),
+    );
+    figure.line("mean of tagged frames", means)
+}
+
+fn notes(options: &Options, sizes: &[AtSize<Latency>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    if let Some(tried) = options.cut_off(found.clone().map(|latency| latency.load)) {
+        notes.push(format!("The throughput may be higher: {tried}."));
+    }
+    if found.any(|latency| latency.lost > 0) {
+        let note = "Frames were lost at the throughput: the streams of this test last longer than \
+                    the trials that found it, or it varies.";
+        notes.push(note.to_owned());
+    }
+    notes
 }
 
 fn clauses(setup: &Setup, sizes: &[AtSize<Latency>]) -> [Clause; 4] {

@@ -5,7 +5,7 @@ use crate::back_to_back::{Bursts, Search, at_line_rate, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Figure, Report};
+use crate::report::{self, Cell, Clause, Figure, Report, Table};
 use crate::setup::{Options, Setup};
 use delaylab_model::quantity::Share;
 use schemars::JsonSchema;
@@ -24,6 +24,17 @@ pub struct Microburst {
     /// Relative standard deviation of the repeats.
     pub relative_sd: Option<f64>,
 }
+
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 7] = [
+    ("burst, max", "frames"),
+    ("burst, max", "B"),
+    ("of each stream", "frames"),
+    ("relative sd of the burst", "%"),
+    ("repeats", ""),
+    ("repeats at the longest burst", ""),
+    ("burst rate reached", "frames/s"),
+];
 
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
@@ -46,52 +57,54 @@ impl Steps for MicroburstSteps {
     }
 
     fn report(&self, _: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
-        let columns = [
-            ("burst, max", "frames"),
-            ("burst, max", "B"),
-            ("of each stream", "frames"),
-            ("relative sd of the burst", "%"),
-            ("repeats", ""),
-            ("repeats at the longest burst", ""),
-            ("burst rate reached", "frames/s"),
-        ];
-        let table = report::by_size("Microburst without loss", &columns, sizes, |found| {
-            vec![
-                found.bursts.frames.map(|frames| frames.mean).into(),
-                found.bytes.into(),
-                found.frames_a_stream.into(),
-                found.relative_sd.map(|sd| sd * 100.0).into(),
-                Cell::Count(found.bursts.repeats.len() as u64),
-                found.bursts.count_at_cap(),
-                found.bursts.achieved_fps.into(),
-            ]
-        });
-        let points = sizes.iter().filter_map(|at| {
-            let bytes = at.found.as_ref()?.bytes?;
-            Some((f64::from(at.size), bytes))
-        });
-        let figure = Figure::new("Microburst", ("frame size", "B"), ("largest burst", "B"));
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
         Report {
             procedure: "microburst".to_owned(),
             title: "Microbursts".to_owned(),
             sections: vec!["RFC 8239 §4".to_owned(), "RFC 8238 §6".to_owned()],
-            tables: vec![table],
-            figures: vec![figure.line("largest burst", points)],
-            conformance: vec![
-                at_line_rate(
-                    (
-                        "RFC 8239 §4.2",
-                        "two or more sending ports to one receiving port, at an intensity of 100 %",
-                    ),
-                    sizes,
-                    |found| found.bursts.rate(),
-                ),
-                repeatability(sizes, |found| vec![found.bursts.agree()]),
-                repeats_clause(sizes, |found| found.bursts.repeats.len()),
-                report::figures_of_all("RFC 8239 §4.3", sizes),
-            ],
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
+            conformance: conformance(sizes),
             notes: at_the_cap(found.map(|found| &found.bursts)),
         }
     }
+}
+
+fn table(sizes: &[AtSize<Microburst>]) -> Table {
+    report::by_size("Microburst without loss", &COLUMNS, sizes, |found| {
+        vec![
+            found.bursts.frames.map(|frames| frames.mean).into(),
+            found.bytes.into(),
+            found.frames_a_stream.into(),
+            found.relative_sd.map(|sd| sd * 100.0).into(),
+            Cell::Count(found.bursts.repeats.len() as u64),
+            found.bursts.count_at_cap(),
+            found.bursts.achieved_fps.into(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<Microburst>]) -> Figure {
+    let points = sizes.iter().filter_map(|at| {
+        let bytes = at.found.as_ref()?.bytes?;
+        Some((f64::from(at.size), bytes))
+    });
+    let figure = Figure::new("Microburst", ("frame size", "B"), ("largest burst", "B"));
+    figure.line("largest burst", points)
+}
+
+fn conformance(sizes: &[AtSize<Microburst>]) -> Vec<Clause> {
+    vec![
+        at_line_rate(
+            (
+                "RFC 8239 §4.2",
+                "two or more sending ports to one receiving port, at an intensity of 100 %",
+            ),
+            sizes,
+            |found| found.bursts.rate(),
+        ),
+        repeatability(sizes, |found| vec![found.bursts.agree()]),
+        repeats_clause(sizes, |found| found.bursts.repeats.len()),
+        report::figures_of_all("RFC 8239 §4.3", sizes),
+    ]
 }

@@ -204,15 +204,17 @@ fn notes(options: &Options, sizes: &[AtSize<Mlrsearch>]) -> Vec<String> {
     notes
 }
 
+/// What the table of goals says of each.
+const GOALS: [(&str, &str); 6] = [
+    ("goal", ""),
+    ("final trial duration", "s"),
+    ("duration sum", "s"),
+    ("loss ratio", "%"),
+    ("exceed ratio", "%"),
+    ("width", "% of line rate"),
+];
+
 fn goals_table(goals: &[Goal]) -> report::Table {
-    let columns = [
-        ("goal", ""),
-        ("final trial duration", "s"),
-        ("duration sum", "s"),
-        ("loss ratio", "%"),
-        ("exceed ratio", "%"),
-        ("width", "% of line rate"),
-    ];
     let seconds = |ns: i64| ns as f64 / SECOND as f64;
     let row = |goal: &Goal| -> Vec<Cell> {
         vec![
@@ -226,7 +228,7 @@ fn goals_table(goals: &[Goal]) -> report::Table {
     };
     report::Table {
         title: "Search goals".to_owned(),
-        columns: columns
+        columns: GOALS
             .map(|(name, unit)| report::Column::new(name, unit))
             .to_vec(),
         rows: goals.iter().map(row).collect(),

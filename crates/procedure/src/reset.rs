@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -68,6 +68,19 @@ impl ResetTime {
     }
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 9] = [
+    ("load", "% of line rate"),
+    ("reset time", "ns"),
+    ("min", "ns"),
+    ("max", "ns"),
+    ("sd", "ns"),
+    ("lost", "frames"),
+    ("repeats", ""),
+    ("repeats that did not come back", ""),
+    ("repeats without loss", ""),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct ResetSteps;
@@ -105,37 +118,6 @@ impl Steps for ResetSteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<ResetTime>]) -> Report {
-        let columns = [
-            ("load", "% of line rate"),
-            ("reset time", "ns"),
-            ("min", "ns"),
-            ("max", "ns"),
-            ("sd", "ns"),
-            ("lost", "frames"),
-            ("repeats", ""),
-            ("repeats that did not come back", ""),
-            ("repeats without loss", ""),
-        ];
-        let table = report::by_size("Reset", &columns, sizes, |found| {
-            vec![
-                percent(found.load).into(),
-                found.silence_ns.map(|ns| ns.mean).into(),
-                found.silence_ns.map(|ns| ns.min).into(),
-                found.silence_ns.map(|ns| ns.max).into(),
-                found.silence_ns.and_then(|ns| ns.sd).into(),
-                report::per_repeat(found.lost, found.repeats.len()),
-                Cell::Count(found.repeats.len() as u64),
-                found.count(Outage::NotBack).into(),
-                found.count(Outage::NothingLost).into(),
-            ]
-        });
-        let figure = Figure::new("Reset by repeat", ("repeat", ""), ("reset time", "ns"));
-        let figure = figure.line_by_size(sizes, |found| {
-            let repeats = found.repeats.iter().zip(1..);
-            let repeats =
-                repeats.filter_map(|(repeat, n)| Some((f64::from(n), repeat.length()? as f64)));
-            repeats.collect::<Vec<_>>()
-        });
         let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.retain(|clause| clause.section != "§9.1");
         conformance.extend([
@@ -151,12 +133,38 @@ impl Steps for ResetSteps {
             procedure: "reset".to_owned(),
             title: "Reset".to_owned(),
             sections: vec!["RFC 2544 §26.6".to_owned(), "RFC 6201".to_owned()],
-            tables: vec![table],
-            figures: vec![figure],
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
             conformance,
             notes: notes(sizes),
         }
     }
+}
+
+fn table(sizes: &[AtSize<ResetTime>]) -> Table {
+    report::by_size("Reset", &COLUMNS, sizes, |found| {
+        vec![
+            percent(found.load).into(),
+            found.silence_ns.map(|ns| ns.mean).into(),
+            found.silence_ns.map(|ns| ns.min).into(),
+            found.silence_ns.map(|ns| ns.max).into(),
+            found.silence_ns.and_then(|ns| ns.sd).into(),
+            report::per_repeat(found.lost, found.repeats.len()),
+            Cell::Count(found.repeats.len() as u64),
+            found.count(Outage::NotBack).into(),
+            found.count(Outage::NothingLost).into(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<ResetTime>]) -> Figure {
+    let figure = Figure::new("Reset by repeat", ("repeat", ""), ("reset time", "ns"));
+    figure.line_by_size(sizes, |found| {
+        let repeats = found.repeats.iter().zip(1..);
+        let repeats =
+            repeats.filter_map(|(repeat, n)| Some((f64::from(n), repeat.length()? as f64)));
+        repeats.collect::<Vec<_>>()
+    })
 }
 
 fn at_the_throughput(setup: &Setup, options: &Options, sizes: &[AtSize<ResetTime>]) -> Clause {

@@ -6,7 +6,7 @@ use delaylab_model::path::{Path, Reset};
 use delaylab_model::probe::Probe;
 use delaylab_model::quantity::Share;
 use delaylab_model::trial::Trial;
-use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_SECOND, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, PICOS_PER_SECOND, SECOND};
 
 /// Sizes of frames on Ethernet (RFC 2544 §9.1).
 pub const SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
@@ -38,6 +38,13 @@ impl Setup {
             size,
             ..template.unwrap_or(Frames::new(size))
         }
+    }
+
+    /// How long this number of frames of a stream takes at this load.
+    pub(crate) fn time_of(&self, stream: usize, load: Share, size: u32, frames: u64) -> Nanos {
+        let interval = self.frames(stream, size).interval(self.line_rate, load);
+        let picos = u128::from(frames) * u128::from(interval);
+        Nanos::try_from(picos / u128::from(PICOS_PER_NANO)).unwrap_or(Nanos::MAX)
     }
 
     /// Frames a second of one port at this load.

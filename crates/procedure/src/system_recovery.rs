@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -56,6 +56,19 @@ impl SystemRecovery {
     }
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 9] = [
+    ("overload", "% of line rate"),
+    ("half", "% of line rate"),
+    ("recovery time", "ns"),
+    ("min", "ns"),
+    ("max", "ns"),
+    ("lost in overload", "frames"),
+    ("repeats", ""),
+    ("repeats that did not recover", ""),
+    ("repeats without loss in overload", ""),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemRecoverySteps;
@@ -85,68 +98,72 @@ impl Steps for SystemRecoverySteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<SystemRecovery>]) -> Report {
-        let columns = [
-            ("overload", "% of line rate"),
-            ("half", "% of line rate"),
-            ("recovery time", "ns"),
-            ("min", "ns"),
-            ("max", "ns"),
-            ("lost in overload", "frames"),
-            ("repeats", ""),
-            ("repeats that did not recover", ""),
-            ("repeats without loss in overload", ""),
-        ];
-        let table = report::by_size("System recovery", &columns, sizes, |found| {
-            vec![
-                percent(found.overload).into(),
-                percent(found.half).into(),
-                found.recovery_ns.map(|ns| ns.mean).into(),
-                found.recovery_ns.map(|ns| ns.min).into(),
-                found.recovery_ns.map(|ns| ns.max).into(),
-                report::per_repeat(found.lost_in_overload, found.repeats.len()),
-                Cell::Count(found.repeats.len() as u64),
-                found.count(Recovery::StillLosing).into(),
-                found.count(Recovery::NotOverloaded).into(),
-            ]
-        });
-        let points = sizes.iter().filter_map(|at| {
-            let recovery = at.found.as_ref()?.recovery_ns?;
-            Some((f64::from(at.size), recovery.mean))
-        });
-        let figure = Figure::new("Recovery", ("frame size", "B"), ("recovery time", "ns"));
-        let mut conformance = report::clauses_of_trials(setup, sizes);
-        let mut notes = Vec::new();
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        if found.any(|recovery| recovery.count(Recovery::NotOverloaded) > 0) {
-            let note = "An overload lost no frame: it was too short for the device's buffer. Such repeats are in no mean.";
-            notes.push(note.to_owned());
-        }
-        conformance.extend([
-            Clause::lasts(
-                "RFC 2544 §26.5",
-                "an overload of 60 s",
-                setup.effort.overload,
-                60 * SECOND,
-            ),
-            overload(options, sizes),
-            Clause::times(
-                "RFC 2544 §26.5",
-                "the mean of several repeats",
-                sizes,
-                |found| SystemRecovery::recovered(&found.repeats).count(),
-                2,
-            ),
-        ]);
         Report {
             procedure: "system-recovery".to_owned(),
             title: "System recovery".to_owned(),
             sections: vec!["RFC 2544 §26.5".to_owned()],
-            tables: vec![table],
-            figures: vec![figure.line("mean of repeats", points)],
-            conformance,
-            notes,
+            tables: vec![table(sizes)],
+            figures: vec![figure(sizes)],
+            conformance: conformance(setup, options, sizes),
+            notes: notes(sizes),
         }
     }
+}
+
+fn table(sizes: &[AtSize<SystemRecovery>]) -> Table {
+    report::by_size("System recovery", &COLUMNS, sizes, |found| {
+        vec![
+            percent(found.overload).into(),
+            percent(found.half).into(),
+            found.recovery_ns.map(|ns| ns.mean).into(),
+            found.recovery_ns.map(|ns| ns.min).into(),
+            found.recovery_ns.map(|ns| ns.max).into(),
+            report::per_repeat(found.lost_in_overload, found.repeats.len()),
+            Cell::Count(found.repeats.len() as u64),
+            found.count(Recovery::StillLosing).into(),
+            found.count(Recovery::NotOverloaded).into(),
+        ]
+    })
+}
+
+fn figure(sizes: &[AtSize<SystemRecovery>]) -> Figure {
+    let points = sizes.iter().filter_map(|at| {
+        let recovery = at.found.as_ref()?.recovery_ns?;
+        Some((f64::from(at.size), recovery.mean))
+    });
+    let figure = Figure::new("Recovery", ("frame size", "B"), ("recovery time", "ns"));
+    figure.line("mean of repeats", points)
+}
+
+fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<SystemRecovery>]) -> Vec<Clause> {
+    let mut conformance = report::clauses_of_trials(setup, sizes);
+    conformance.extend([
+        Clause::lasts(
+            "RFC 2544 §26.5",
+            "an overload of 60 s",
+            setup.effort.overload,
+            60 * SECOND,
+        ),
+        overload(options, sizes),
+        Clause::times(
+            "RFC 2544 §26.5",
+            "the mean of several repeats",
+            sizes,
+            |found| SystemRecovery::recovered(&found.repeats).count(),
+            2,
+        ),
+    ]);
+    conformance
+}
+
+fn notes(sizes: &[AtSize<SystemRecovery>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    if found.any(|recovery| recovery.count(Recovery::NotOverloaded) > 0) {
+        let note = "An overload lost no frame: it was too short for the device's buffer. Such repeats are in no mean.";
+        notes.push(note.to_owned());
+    }
+    notes
 }
 
 fn overload(options: &Options, sizes: &[AtSize<SystemRecovery>]) -> Clause {

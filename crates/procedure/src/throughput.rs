@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{LINE_RATE, Options, Setup, percent};
 use delaylab_model::quantity::Share;
 use delaylab_model::units::format_duration;
@@ -86,6 +86,34 @@ impl Throughput {
         Share(self.load_e9)
     }
 
+    /// Adds a trial of the search at this load.
+    fn add(&mut self, load: Share, trial: &FrameTrial) {
+        self.points.push(Point {
+            load: load.as_f64(),
+            loss_ratio: loss_ratio(trial),
+        });
+        for stream in &trial.streams {
+            self.duplicates += stream.duplicates;
+            self.reordered += stream.reordered;
+            self.corrupt += stream.corrupt;
+        }
+    }
+
+    /// Before any trial: no load passed, and the search ends at this resolution.
+    const fn unknown(within: f64) -> Self {
+        Self {
+            load_e9: 0,
+            fps: 0.0,
+            within,
+            achieved_fps: None,
+            is_highest: false,
+            duplicates: 0,
+            reordered: 0,
+            corrupt: 0,
+            points: Vec::new(),
+        }
+    }
+
     /// Is it faster than the lines carry? Then the buffer took in the rest until the trial was over.
     fn is_beyond(&self, theoretical_fps: f64) -> bool {
         self.fps > theoretical_fps * (1.0 + LINES_DIFFER)
@@ -132,17 +160,7 @@ pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let options = bench.options;
     let top = options.top;
     let known = options.throughput.iter().find(|at| at.0 == bench.size);
-    let mut found = Throughput {
-        load_e9: 0,
-        fps: 0.0,
-        within: options.resolution.as_f64(),
-        achieved_fps: None,
-        is_highest: false,
-        duplicates: 0,
-        reordered: 0,
-        corrupt: 0,
-        points: Vec::new(),
-    };
+    let mut found = Throughput::unknown(options.resolution.as_f64());
     if let Some(&(_, load)) = known {
         found.load_e9 = load.0;
         found.fps = bench.fps(&bench.all_at(load));
@@ -160,15 +178,7 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
     loop {
         let offer = bench.at_load("throughput", Share(load), bench.setup.effort.trial);
         let trial = bench.trial(offer)?;
-        found.points.push(Point {
-            load: Share(load).as_f64(),
-            loss_ratio: loss_ratio(&trial),
-        });
-        for stream in &trial.streams {
-            found.duplicates += stream.duplicates;
-            found.reordered += stream.reordered;
-            found.corrupt += stream.corrupt;
-        }
+        found.add(Share(load), &trial);
         let fps = sent_fps(bench, Share(load), &trial);
         if lost(&trial) == 0 {
             low = load;
@@ -186,6 +196,18 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
     }
 }
 
+/// What its table says of each frame size.
+const COLUMNS: [(&str, &str); 8] = [
+    ("load", "% of line rate"),
+    ("throughput", "frames/s"),
+    ("theoretical maximum", "frames/s"),
+    ("throughput", "bit/s"),
+    ("sent", "frames/s"),
+    ("duplicates", ""),
+    ("reordered", ""),
+    ("corrupt", ""),
+];
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct ThroughputSteps;
@@ -198,84 +220,86 @@ impl Steps for ThroughputSteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Report {
-        let columns = [
-            ("load", "% of line rate"),
-            ("throughput", "frames/s"),
-            ("theoretical maximum", "frames/s"),
-            ("throughput", "bit/s"),
-            ("sent", "frames/s"),
-            ("duplicates", ""),
-            ("reordered", ""),
-            ("corrupt", ""),
-        ];
-        let mut table = report::by_size("Throughput", &columns, sizes, |found| {
-            vec![
-                percent(found.load().as_f64()).into(),
-                found.fps.into(),
-                Cell::Nothing,
-                Cell::Nothing,
-                found.achieved_fps.into(),
-                found.duplicates.into(),
-                found.reordered.into(),
-                found.corrupt.into(),
-            ]
-        });
-        for (row, at) in table.rows.iter_mut().zip(sizes) {
-            let theoretical = setup.theoretical_fps(at.size);
-            row[3] = theoretical.into();
-            let bits = at.found.as_ref().map(|t| t.fps * f64::from(at.size) * 8.0);
-            row[4] = bits.into();
-            if at.found.as_ref().is_some_and(|t| t.is_beyond(theoretical))
-                && let Some(remark) = row.last_mut()
-            {
-                *remark = "not sustained: more than the lines carry".into();
-            }
-        }
-        let reached = sizes.iter().filter_map(|at| {
-            let found = at.found.as_ref()?;
-            let is_beyond = found.is_beyond(setup.theoretical_fps(at.size));
-            Some((is_beyond, (f64::from(at.size), found.fps)))
-        });
-        let (beyond, reached): (Vec<_>, Vec<_>) = reached.partition(|(is_beyond, _)| *is_beyond);
-        let points = |of: Vec<(bool, (f64, f64))>| of.into_iter().map(|(_, point)| point);
-        let theory = setup.sizes.iter();
-        let theory = theory.map(|&size| (f64::from(size), setup.theoretical_fps(size)));
-        let any_beyond = !beyond.is_empty();
-        let mut figure = Figure::new(
-            "Throughput by frame size",
-            ("frame size", "B"),
-            ("rate", "frames/s"),
-        )
-        .line("theoretical maximum", theory)
-        .line("throughput", points(reached));
-        if any_beyond {
-            figure = figure.line("not sustained", points(beyond));
-        }
-        let mut conformance = report::clauses_of_trials(setup, sizes);
-        conformance.extend([
-            Clause::lasts("RFC 2544 §24", "trials of 60 s", setup.effort.trial, TRIAL),
-            fastest(setup, options, sizes),
-            Clause::new(
-                "RFC 8239 §2.2",
-                "at most 99.98 % of line rate",
-                if options.top <= LINE_RATE {
-                    Holds::Yes
-                } else {
-                    Holds::No
-                },
-                format!("{} %", percent(options.top.as_f64())),
-            ),
-        ]);
         Report {
             procedure: "throughput".to_owned(),
             title: "Throughput".to_owned(),
             sections: vec!["RFC 2544 §26.1".to_owned(), "RFC 1242 §3.17".to_owned()],
-            tables: vec![table],
-            figures: vec![figure],
-            conformance,
+            tables: vec![table(setup, sizes)],
+            figures: vec![figure(setup, sizes)],
+            conformance: conformance(setup, options, sizes),
             notes: notes(sizes, setup.effort.trial),
         }
     }
+}
+
+fn table(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Table {
+    let mut table = report::by_size("Throughput", &COLUMNS, sizes, |found| {
+        vec![
+            percent(found.load().as_f64()).into(),
+            found.fps.into(),
+            Cell::Nothing,
+            Cell::Nothing,
+            found.achieved_fps.into(),
+            found.duplicates.into(),
+            found.reordered.into(),
+            found.corrupt.into(),
+        ]
+    });
+    for (row, at) in table.rows.iter_mut().zip(sizes) {
+        let theoretical = setup.theoretical_fps(at.size);
+        row[3] = theoretical.into();
+        let bits = at.found.as_ref().map(|t| t.fps * f64::from(at.size) * 8.0);
+        row[4] = bits.into();
+        if at.found.as_ref().is_some_and(|t| t.is_beyond(theoretical))
+            && let Some(remark) = row.last_mut()
+        {
+            *remark = "not sustained: more than the lines carry".into();
+        }
+    }
+    table
+}
+
+fn figure(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Figure {
+    let reached = sizes.iter().filter_map(|at| {
+        let found = at.found.as_ref()?;
+        let is_beyond = found.is_beyond(setup.theoretical_fps(at.size));
+        Some((is_beyond, (f64::from(at.size), found.fps)))
+    });
+    let (beyond, reached): (Vec<_>, Vec<_>) = reached.partition(|(is_beyond, _)| *is_beyond);
+    let points = |of: Vec<(bool, (f64, f64))>| of.into_iter().map(|(_, point)| point);
+    let theory = setup.sizes.iter();
+    let theory = theory.map(|&size| (f64::from(size), setup.theoretical_fps(size)));
+    let any_beyond = !beyond.is_empty();
+    let mut figure = Figure::new(
+        "Throughput by frame size",
+        ("frame size", "B"),
+        ("rate", "frames/s"),
+    )
+    .line("theoretical maximum", theory)
+    .line("throughput", points(reached));
+    if any_beyond {
+        figure = figure.line("not sustained", points(beyond));
+    }
+    figure
+}
+
+fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Vec<Clause> {
+    let mut conformance = report::clauses_of_trials(setup, sizes);
+    conformance.extend([
+        Clause::lasts("RFC 2544 §24", "trials of 60 s", setup.effort.trial, TRIAL),
+        fastest(setup, options, sizes),
+        Clause::new(
+            "RFC 8239 §2.2",
+            "at most 99.98 % of line rate",
+            if options.top <= LINE_RATE {
+                Holds::Yes
+            } else {
+                Holds::No
+            },
+            format!("{} %", percent(options.top.as_f64())),
+        ),
+    ]);
+    conformance
 }
 
 /// Is it the fastest rate, and how near to it?
