@@ -60,6 +60,16 @@ enum Inputs<T> {
     Single(Vec<VecDeque<(u32, T)>>),
 }
 
+impl<T> Inputs<T> {
+    /// Empty, as this scheduler needs them.
+    fn new(scheduler: Kind, ports: usize, mut queue: impl FnMut() -> Discipline<T>) -> Self {
+        match scheduler {
+            Kind::Fifo => Self::Single((0..ports).map(|_| VecDeque::new()).collect()),
+            Kind::Pim | Kind::Islip => Self::Virtual((0..ports * ports).map(|_| queue()).collect()),
+        }
+    }
+}
+
 impl<T: Item> Crossbar<T> {
     /// Between this number of inputs and the same of outputs. `queue`: an empty one, of what waits at an input for an output.
     pub(crate) fn new(
@@ -71,12 +81,7 @@ impl<T: Item> Crossbar<T> {
         queue: impl Fn(u64) -> Discipline<T>,
     ) -> Self {
         let mut seeds = SplitMix::new(seed);
-        let inputs = match parameters.scheduler {
-            Kind::Fifo => Inputs::Single((0..ports).map(|_| VecDeque::new()).collect()),
-            Kind::Pim | Kind::Islip => {
-                Inputs::Virtual((0..ports * ports).map(|_| queue(seeds.next())).collect())
-            }
-        };
+        let inputs = Inputs::new(parameters.scheduler, ports, || queue(seeds.next()));
         debug_assert_eq!(memory.owner, Owner::Input);
         Self {
             inputs,
@@ -90,6 +95,15 @@ impl<T: Item> Crossbar<T> {
         }
     }
 
+    /// Why an arriving item is discarded with the rest of what it is a part of, if it is.
+    fn discarded(&mut self, item: &T) -> Option<Cause> {
+        let from = self.discard.as_ref().and_then(|discard| discard.early);
+        let of_buffer = |from| self.buffer.is_filled(from, item, Backlog::default());
+        let is_filled = from.is_some_and(of_buffer);
+        let discard = self.discard.as_mut()?;
+        discard.arrives(item.flow(), item.pdu(), is_filled)
+    }
+
     /// An item arrives for an output. Not among what switches without a crossbar have inlined.
     #[cold]
     #[inline(never)]
@@ -100,17 +114,12 @@ impl<T: Item> Crossbar<T> {
         item: T,
         drops: &mut Vec<Dropped<T>>,
     ) {
-        let (flow, pdu) = (item.flow(), item.pdu());
-        let from = self.discard.as_ref().and_then(|discard| discard.early);
-        let of_buffer = |from| self.buffer.is_filled(from, &item, Backlog::default());
-        let is_filled = from.is_some_and(of_buffer);
-        let discard = self.discard.as_mut();
-        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, is_filled)) {
+        if let Some(cause) = self.discarded(&item) {
             return drops.push(Dropped { item, cause });
         }
         if !self.buffer.admits(&item, Backlog::default()) {
             if let Some(discard) = &mut self.discard {
-                discard.lost(flow, pdu);
+                discard.lost(item.flow(), item.pdu());
             }
             let cause = Cause::BufferFull;
             return drops.push(Dropped { item, cause });
@@ -175,13 +184,7 @@ impl<T: Item> Crossbar<T> {
                     .then(|| self.take(now, ingress, egress, drops))
                     .flatten();
             }
-            Inputs::Single(queues) => {
-                let of_it = |queue: &mut VecDeque<(u32, T)>| {
-                    let at = queue.iter().position(|(to, _)| *to as usize == egress)?;
-                    queue.remove(at)
-                };
-                queues.iter_mut().find_map(of_it)?.1
-            }
+            Inputs::Single(queues) => first_for(queues, egress)?,
         };
         self.gone(egress, &item);
         if let Inputs::Single(queues) = &self.inputs {
@@ -244,6 +247,14 @@ impl<T: Item> Crossbar<T> {
     pub(crate) fn has_room(&self, item: &T) -> bool {
         self.buffer.admits(item, Backlog::default())
     }
+}
+
+/// Takes an item for this output out of the first queue that has one.
+fn first_for<T>(queues: &mut [VecDeque<(u32, T)>], egress: usize) -> Option<T> {
+    queues.iter_mut().find_map(|queue| {
+        let at = queue.iter().position(|(to, _)| *to as usize == egress)?;
+        queue.remove(at).map(|(_, item)| item)
+    })
 }
 
 /// Which input has which output's item at its head.

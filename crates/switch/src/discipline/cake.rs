@@ -86,6 +86,15 @@ fn takes(bytes: u64, rate: u64) -> Picos {
     Picos::try_from(picos).unwrap_or(Picos::MAX)
 }
 
+/// Of each tin its part of the rate, and its weight where there is no rate.
+const fn shares(tins: CakeTins) -> &'static [(u64, u64)] {
+    match tins {
+        CakeTins::BestEffort => &[(1, 1)],
+        // Best effort, bulk, video, voice.
+        CakeTins::DiffServ4 => &[(1, 1024), (16, 64), (2, 512), (4, 256)],
+    }
+}
+
 /// Bytes a round of a tin's flows: what the tin sends in 244 µs, from 300 bytes to a packet, as the kernel has it.
 fn quantum_at(rate: Option<u64>) -> u32 {
     let bytes = rate.map_or(LARGEST, |rate| (rate / 8) >> 12);
@@ -97,12 +106,7 @@ impl<T: Item> Cake<T> {
     pub fn new(parameters: Parameters, limit: Bound, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
         let salt = random.next();
-        let shares: &[(u64, u64)] = match parameters.tins {
-            CakeTins::BestEffort => &[(1, 1)],
-            // Part of the rate, and weight without one: best effort, bulk, video, voice.
-            CakeTins::DiffServ4 => &[(1, 1024), (16, 64), (2, 512), (4, 256)],
-        };
-        let tins = shares.iter().map(|(part, weight)| {
+        let tins = shares(parameters.tins).iter().map(|(part, weight)| {
             let rate = parameters.rate.map(|rate| (rate / part).max(1));
             let quantum = parameters.quantum.unwrap_or_else(|| quantum_at(rate));
             let tin = (rate, quantum.max(1), *weight as i64);

@@ -303,14 +303,17 @@ impl Reader<'_> {
         })
     }
 
+    /// As it is written, or as is usual for packets.
+    fn written_red(&self) -> Result<path::Red, Refusal> {
+        match (self.switch.red, self.limits.counts) {
+            (Some(red), _) => Ok(red),
+            (None, Counts::Packets) => Ok(RED),
+            (None, Counts::Cells) => refuse("red", "is missing: give min, max and probability"),
+        }
+    }
+
     pub(super) fn red(&self) -> Result<red::Parameters, Refusal> {
-        let red = match (self.switch.red, self.limits.counts) {
-            (Some(red), _) => red,
-            (None, Counts::Packets) => RED,
-            (None, Counts::Cells) => {
-                return refuse("red", "is missing: give min, max and probability");
-            }
-        };
+        let red = self.written_red()?;
         let min = self.limits.within("red.min", red.min, self.size)?;
         let max = self.limits.within("red.max", red.max, self.size)?;
         let (min, max, unit) = same_unit(min, max)?;
