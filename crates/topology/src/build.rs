@@ -1,14 +1,14 @@
 //! A trial's path as a network with flows in it.
 
 use crate::classes::known_routes;
-use crate::flows::{Ends, MOST_FLOWS};
+use crate::flows::{Ends, MOST_FLOWS, Site};
 use crate::framing::{framing_of, mtu};
 use crate::line::known_lines;
 use crate::listed::listed;
 use crate::named::{known_counts, named};
 use crate::network::Network;
 use crate::servers::known_servers;
-use delaylab_model::path::Framing;
+use delaylab_model::path::{Framing, Path};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 
@@ -27,6 +27,17 @@ pub struct Built {
     pub mtu: u32,
 }
 
+/// Nodes and links of a topology by name, or as they are listed.
+fn site(path: &Path, flows: u64) -> Result<Site, Refusal> {
+    match path.topology {
+        Some(topology) => named(topology, path, flows),
+        None => {
+            known_counts(None, path)?;
+            listed(path)
+        }
+    }
+}
+
 /// Builds what a trial asks for.
 ///
 /// # Errors
@@ -35,13 +46,7 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
     let path = &trial.path;
     let flows = count_flows(trial)?;
     let mtu = mtu(path)?;
-    let site = match path.topology {
-        Some(topology) => named(topology, path, flows)?,
-        None => {
-            known_counts(None, path)?;
-            listed(path)?
-        }
-    };
+    let site = site(path, flows)?;
     few_ports(&site.network)?;
     known_lines(path, &site.network)?;
     known_routes(path, &site.network)?;

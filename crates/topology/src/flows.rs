@@ -130,26 +130,32 @@ fn check(
     ends: &Ends,
     field: &str,
 ) -> Result<(), Refusal> {
-    let name = |node: NodeId| &network.nodes[node as usize].name;
     let ways = [
-        (ends.from, ends.to, &ends.out),
-        (ends.to, ends.from, &ends.back),
+        (ends.from, ends.to, ends.out.as_deref()),
+        (ends.to, ends.from, ends.back.as_deref()),
     ];
     for (from, to, via) in ways {
-        let (a, b) = (name(from), name(to));
-        let Some(path) = routes.path(from, to, via.as_deref(), 0) else {
-            let by = via
-                .as_ref()
-                .map_or(String::new(), |via| format!(" by way of `{via}`"));
-            return refuse(field, format!("no links lead from `{a}` to `{b}`{by}"));
-        };
-        if path.len() > MOST_LINKS {
-            let what = format!(
-                "from `{a}` to `{b}` are {} links: at most {MOST_LINKS} links",
-                path.len()
-            );
-            return refuse(field, what);
-        }
+        let links = routes.path(from, to, via, 0).map(|path| path.len());
+        let [a, b] = [from, to].map(|node| network.nodes[node as usize].name.as_str());
+        check_links(links, (a, b), via).or_else(|why| refuse(field, why))?;
     }
     Ok(())
+}
+
+/// Why a way with this number of links between these nodes cannot be, if it cannot.
+fn check_links(
+    links: Option<usize>,
+    (from, to): (&str, &str),
+    via: Option<&str>,
+) -> Result<(), String> {
+    match links {
+        None => {
+            let by = via.map_or(String::new(), |via| format!(" by way of `{via}`"));
+            Err(format!("no links lead from `{from}` to `{to}`{by}"))
+        }
+        Some(links) if links > MOST_LINKS => Err(format!(
+            "from `{from}` to `{to}` are {links} links: at most {MOST_LINKS} links"
+        )),
+        Some(_) => Ok(()),
+    }
 }

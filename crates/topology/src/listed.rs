@@ -27,15 +27,20 @@ pub(crate) fn listed(path: &Path) -> Result<Site, Refusal> {
     for link in &path.link {
         add_link(&mut network, path, link)?;
     }
+    let usual = usual(&network);
+    Ok(Site { network, usual })
+}
+
+/// Between which hosts flows go that do not say so: only two leave no choice.
+fn usual(network: &Network) -> Usual {
     let hosts = (0..)
         .zip(&network.nodes)
         .filter(|(_, node)| matches!(node.kind, Kind::Host(_)));
     let hosts: Vec<NodeId> = hosts.map(|(id, _)| id).collect();
-    let usual = match hosts[..] {
+    match hosts[..] {
         [a, b] => Usual::Pairs(vec![[a, b]]),
         _ => Usual::Said,
-    };
-    Ok(Site { network, usual })
+    }
 }
 
 /// Namespaces, interfaces and files are called by it, and commands that are printed hold it.

@@ -86,11 +86,7 @@ impl<'a> Routes<'a> {
     /// A host to itself goes by its switch.
     fn shortest(&mut self, from: NodeId, to: NodeId, key: u64) -> Option<Vec<PortId>> {
         let network = self.network;
-        let goal = if network.is_host(to) {
-            neighbours(network, to)
-        } else {
-            vec![to]
-        };
+        let goal = goal(network, to);
         if !self.distances.contains_key(&goal) {
             let distances = distances(network, &self.trunks, &goal);
             self.distances.insert(goal.clone(), distances);
@@ -126,6 +122,14 @@ impl<'a> Routes<'a> {
         let nearest = trunks.iter().map(steps).min().unwrap_or(FAR);
         let on_the_way = |port: &PortId| steps(port) == nearest && nearest != FAR;
         trunks.iter().copied().filter(on_the_way).collect()
+    }
+}
+
+/// Where a way to this node is nearly there: at the switches of a host.
+fn goal(network: &Network, to: NodeId) -> Vec<NodeId> {
+    match network.is_host(to) {
+        true => neighbours(network, to),
+        false => vec![to],
     }
 }
 
