@@ -265,21 +265,22 @@ fn together<'a>(all: impl Iterator<Item = &'a Values>) -> Values {
     sum
 }
 
+/// The values that routers of a hop saw, and in how many packets.
+fn values(hop: &Hop, value: fn(u8) -> u8) -> Values {
+    let mut values = Values::new();
+    for (&byte, packets) in hop.routers.iter().flat_map(|router| &router.seen) {
+        *values.entry(value(byte)).or_default() += packets;
+    }
+    values
+}
+
 /// Each change of a value along the hops that tell it. Some packets alone may be changed: then their value is new at
 /// a hop, and hops behind it see it again.
 fn changes(path: &ClassPath, value: fn(u8) -> u8) -> Vec<Change> {
     let sent = value(path.traffic_class);
     let mut told = vec![(0, Values::from([(sent, 1)]))];
-    for hop in &path.hops {
-        let seen = hop.routers.iter().flat_map(|router| &router.seen);
-        let mut values = Values::new();
-        for (&byte, packets) in seen {
-            *values.entry(value(byte)).or_default() += packets;
-        }
-        if !values.is_empty() {
-            told.push((hop.ttl, values));
-        }
-    }
+    let by_hop = path.hops.iter().map(|hop| (hop.ttl, values(hop, value)));
+    told.extend(by_hop.filter(|(_, values)| !values.is_empty()));
     let mut found = Vec::new();
     let mut known = BTreeSet::from([sent]);
     let mut since = 0;

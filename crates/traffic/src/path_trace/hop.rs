@@ -54,6 +54,20 @@ pub struct Router {
     pub labels: BTreeMap<Vec<mpls::Entry>, u64>,
 }
 
+impl Router {
+    /// That which answers so, and of which nothing is known yet.
+    const fn new(answer: &Answer) -> Self {
+        Self {
+            address: answer.from,
+            said: answer.said,
+            refused: BTreeMap::new(),
+            round_trips: Vec::new(),
+            seen: BTreeMap::new(),
+            labels: BTreeMap::new(),
+        }
+    }
+}
+
 /// Where packets go round until their hop limit runs out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
@@ -241,14 +255,7 @@ impl Hop {
         let known = self.routers.iter().position(|r| r.address == answer.from);
         let index = known.unwrap_or(self.routers.len());
         if known.is_none() {
-            self.routers.push(Router {
-                address: answer.from,
-                said: answer.said,
-                refused: BTreeMap::new(),
-                round_trips: Vec::new(),
-                seen: BTreeMap::new(),
-                labels: BTreeMap::new(),
-            });
+            self.routers.push(Router::new(answer));
         }
         let router = &mut self.routers[index];
         router.said = answer.said;

@@ -64,6 +64,28 @@ pub struct Settings {
     pub at_once: AtOnce,
 }
 
+impl Settings {
+    /// The first and the last hop.
+    ///
+    /// # Errors
+    /// These settings ask for no packet, or for too many.
+    fn hops(&self) -> Result<(u8, u8), SettingsError> {
+        if self.classes.is_empty() {
+            return Err(SettingsError::NoClass);
+        }
+        let (first, last) = (self.first_ttl.max(1), self.max_ttl);
+        if first > last {
+            return Err(SettingsError::FirstBehindLast { first, last });
+        }
+        let hops = u64::from(last - first) + 1;
+        let most = hops * self.classes.len() as u64 * u64::from(self.queries);
+        match most > u16::MAX.into() {
+            true => Err(SettingsError::TooMany(most)),
+            false => Ok((first, last)),
+        }
+    }
+}
+
 /// How many packets may be under way together. Those of one flow have the same ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum AtOnce {
@@ -353,18 +375,7 @@ pub struct PathTrace {
 impl PathTrace {
     /// To this target with these settings, from now on.
     pub fn new(settings: Settings, target: IpAddr, now: Nanos) -> Result<Self, SettingsError> {
-        if settings.classes.is_empty() {
-            return Err(SettingsError::NoClass);
-        }
-        let (first, last) = (settings.first_ttl.max(1), settings.max_ttl);
-        if first > last {
-            return Err(SettingsError::FirstBehindLast { first, last });
-        }
-        let hops = u64::from(last - first) + 1;
-        let most = hops * settings.classes.len() as u64 * u64::from(settings.queries);
-        if most > u16::MAX.into() {
-            return Err(SettingsError::TooMany(most));
-        }
+        let (first, last) = settings.hops()?;
         Ok(Self {
             target,
             courses: vec![ClassState::new(last); settings.classes.len()],

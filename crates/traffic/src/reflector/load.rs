@@ -316,14 +316,7 @@ impl LoadSink {
         session.proven = true;
         self.admission.proven(token);
         session.last = now.mono;
-        let mut counted = session.counts;
-        // All sessions have the socket; what it had no room for may have been this session's.
-        if session.transport == Transport::Udp {
-            let had = session.socket_had(&self.sockets);
-            counted.overflowed = had.overflow;
-            counted.refused += had.overflow;
-            counted.of_others = had.read.saturating_sub(session.datagrams);
-        }
+        let counted = session.counted(&self.sockets);
         let key = session.keys.as_ref().map(|pair| &pair.reply);
         Control::Counted(counted).emit(key, reply).ok()
     }
@@ -422,6 +415,18 @@ impl Session {
         let first = *self.first.get_or_insert(now.mono);
         self.counts.bytes += length as u64;
         self.counts.span = (now.mono - first).max(0).cast_unsigned();
+    }
+
+    /// What it counts for its prober. All sessions have the socket; what it had no room for may have been this session's.
+    fn counted(&self, sockets: &[SocketCounts]) -> Counted {
+        let mut counted = self.counts;
+        if self.transport == Transport::Udp {
+            let had = self.socket_had(sockets);
+            counted.overflowed = had.overflow;
+            counted.refused += had.overflow;
+            counted.of_others = had.read.saturating_sub(self.datagrams);
+        }
+        counted
     }
 
     /// What its socket has had since it began; all sockets, where none of its datagrams came.

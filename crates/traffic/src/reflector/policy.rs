@@ -211,10 +211,9 @@ impl Policy {
         };
         admission::Limits {
             places: Share {
-                network: if self.is_keyed() {
-                    most
-                } else {
-                    unproven.network
+                network: match self.is_keyed() {
+                    true => most,
+                    false => unproven.network,
                 },
                 ..unproven
             },

@@ -163,10 +163,9 @@ fn read_sender<'a>(
     keys: &'a KeyRing,
     packet: &[u8],
 ) -> Result<(Form, Sender, Option<&'a Key>), DropReason> {
-    let (form, shortest) = if keys.is_needed() {
-        (Form::Authenticated, Form::Authenticated.size())
-    } else {
-        (Form::Unauthenticated, TWAMP_REPLY)
+    let (form, shortest) = match keys.is_needed() {
+        true => (Form::Authenticated, Form::Authenticated.size()),
+        false => (Form::Unauthenticated, TWAMP_REPLY),
     };
     if packet.len() < shortest {
         return Err(DropReason::TooShort);
@@ -175,10 +174,9 @@ fn read_sender<'a>(
     if keys.is_needed() && key.is_none() {
         return Err(DropReason::WrongKey);
     }
-    let sender = if packet.len() < form.size() {
-        Sender::parse_twamp(packet)
-    } else {
-        Sender::parse(form, packet)
+    let sender = match packet.len() < form.size() {
+        true => Sender::parse_twamp(packet),
+        false => Sender::parse(form, packet),
     };
     let sender = sender.map_err(|_| DropReason::TooShort)?;
     Ok((form, sender, key.map(|key| &key.secret)))

@@ -28,17 +28,9 @@ pub(crate) struct Delayed {
 
 impl Delayed {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let ticks = match settings.timer {
-            Timer::Rfc6298 { .. } => None,
-            Timer::Coarse {
-                delayed_ack_tick,
-                phase,
-                ..
-            } => Some(Ticks::new(delayed_ack_tick, phase)),
-        };
         Self {
             policy: settings.delayed_ack,
-            ticks,
+            ticks: ticks_of(&settings.timer),
             mss: settings.mss,
             quick: match settings.delayed_ack {
                 Some(DelayedAck::Linux) => quick_of(settings),
@@ -118,6 +110,17 @@ impl Delayed {
         self.held = 0;
         self.held_bytes = 0;
         self.deadline = None;
+    }
+}
+
+fn ticks_of(timer: &Timer) -> Option<Ticks> {
+    match *timer {
+        Timer::Rfc6298 { .. } => None,
+        Timer::Coarse {
+            delayed_ack_tick,
+            phase,
+            ..
+        } => Some(Ticks::new(delayed_ack_tick, phase)),
     }
 }
 

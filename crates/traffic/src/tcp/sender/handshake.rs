@@ -33,10 +33,9 @@ impl Sender {
             Handshake::Answered => false,
             Handshake::Sent | Handshake::Done => return None,
         };
-        self.handshake = if syn {
-            Handshake::Sent
-        } else {
-            Handshake::Done
+        self.handshake = match syn {
+            true => Handshake::Sent,
+            false => Handshake::Done,
         };
         if syn && self.deadline.is_none() {
             self.deadline = Some(self.timer.expiry(now));

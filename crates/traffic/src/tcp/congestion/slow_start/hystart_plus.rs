@@ -89,11 +89,8 @@ impl HyStartPlus {
             Phase::SlowStart => {
                 let threshold = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
                 if least >= last + threshold {
-                    let baseline = least;
-                    self.phase = Phase::Conservative {
-                        baseline,
-                        rounds: 0,
-                    };
+                    let (baseline, rounds) = (least, 0);
+                    self.phase = Phase::Conservative { baseline, rounds };
                 }
             }
             // It was jitter.
