@@ -211,10 +211,13 @@ impl Index {
         }
         let change = self.database.transaction()?;
         for folder in known.keys().filter(|folder| !found.contains_key(*folder)) {
-            change.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
+            forget(&change, folder)?;
         }
         for (folder, entry) in news {
-            put(&change, folder, entry)?;
+            match entry {
+                Some((entry, changed)) => put(&change, folder, &entry, changed)?,
+                None => forget(&change, folder)?,
+            }
         }
         change.commit()?;
         Ok(())
@@ -337,16 +340,19 @@ fn entry_of_row(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
     })
 }
 
-/// Writes what is new of a run. A folder that is none, or is gone by now, has no entry.
+/// A folder that is no run, or is gone by now, has no entry.
+fn forget(database: &Connection, folder: &str) -> Result<(), rusqlite::Error> {
+    database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
+    Ok(())
+}
+
+/// Writes what is new of a run.
 fn put(
     database: &Connection,
     folder: &str,
-    entry: Option<(Entry, i64)>,
+    entry: &Entry,
+    changed: i64,
 ) -> Result<(), rusqlite::Error> {
-    let Some((entry, changed)) = entry else {
-        database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
-        return Ok(());
-    };
     database.execute(
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![

@@ -18,6 +18,17 @@ pub(crate) struct Settled {
     pub(crate) interrupted: BTreeSet<u32>,
 }
 
+impl Settled {
+    /// Of a run whose trials have all ended.
+    pub(crate) fn all_done(done: BTreeSet<u32>) -> Self {
+        Self {
+            done,
+            cut_short: BTreeSet::new(),
+            interrupted: BTreeSet::new(),
+        }
+    }
+}
+
 /// Leaves of each trial either its parts or, if it has not ended, its rows as they came, set apart.
 pub(crate) fn settle(disk: &dyn Disk, folder: &Folder) -> Result<Settled, StoreError> {
     settle_but(disk, folder, |_| Ok(BTreeSet::new()))

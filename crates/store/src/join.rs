@@ -33,10 +33,7 @@ use std::thread::available_parallelism;
 pub(crate) fn join(disk: &SharedDisk, folder: &Folder, findings: &Value) -> Result<(), StoreError> {
     let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
     let mut all = known.unwrap_or_else(Manifest::new);
-    for text in [EXPERIMENT, ENVIRONMENT] {
-        let changed = all.mismatch(&folder.0, text);
-        changed.map_or(Ok(()), |it| Err(StoreError::changed(&folder.0)(it)))?;
-    }
+    unchanged(folder, &all)?;
     if !regular::exists(&folder.file(FINDINGS)) {
         tables(disk, folder, &mut all)?;
         durable::sync_folder(&**disk, &folder.0)?;
@@ -70,9 +67,8 @@ fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
 /// Makes one of the tables: see [`table`].
 type Join = fn(&SharedDisk, &Folder, &[RecordedTrial]) -> Result<Option<FileFacts>, StoreError>;
 
-fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
-    interrupted::settle(&**disk, folder)?;
-    // What is no longer what was recorded must not become one of the tables.
+/// Every recorded trial: what is no longer what was recorded must not become one of the tables.
+fn recorded(folder: &Folder) -> Result<Vec<RecordedTrial>, StoreError> {
     let trials = folder.recorded_trials();
     let trials: Vec<u32> = trials
         .map_err(StoreError::at(&folder.parts()))?
@@ -85,6 +81,12 @@ fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), 
         Ok::<(), Mismatch>(())
     })
     .map_err(StoreError::changed(&folder.0))?;
+    Ok(recorded)
+}
+
+fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
+    interrupted::settle(&**disk, folder)?;
+    let recorded = recorded(folder)?;
     // Rows are added to a file one after the other: files are written beside each other.
     let joins = every_table!(R => (R::TABLE, table::<R> as Join)).into_iter();
     let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
@@ -191,6 +193,15 @@ fn rows_of(table: &TrialTable, path: &Path) -> Result<Vec<TrialRow>, StoreError>
     };
     table.each_batch(take, path)?;
     Ok(rows)
+}
+
+/// Are experiment and environment those that were recorded?
+fn unchanged(folder: &Folder, manifest: &Manifest) -> Result<(), StoreError> {
+    let mut changed = [EXPERIMENT, ENVIRONMENT]
+        .into_iter()
+        .filter_map(|text| manifest.mismatch(&folder.0, text));
+    let changed = changed.next();
+    changed.map_or(Ok(()), |it| Err(StoreError::changed(&folder.0)(it)))
 }
 
 /// Gathers what interrupted trials left, up to where each was cut. No rows, no file.

@@ -27,29 +27,34 @@ pub struct Killed {
 }
 
 impl Killed {
+    /// The list that this folder belongs to, by its name and its environment, if its process was killed. A shard whose trials
+    /// are all recorded waits to be merged.
+    fn list_of(&mut self, entry: &DirEntry, path: &Path) -> Option<&mut Vec<PathBuf>> {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') {
+            return (is_temporary(&name) && is_old(entry)).then_some(&mut self.nameless);
+        }
+        let environment = name.ends_with(PARTIAL).then(|| environment(path))?;
+        let waits = shard::is_whole(&Folder(path.to_owned()), &environment).unwrap_or(false);
+        match environment["imported"].is_object() {
+            _ if waits => None,
+            true => Some(&mut self.imports),
+            false => Some(&mut self.interrupted),
+        }
+    }
+
     /// What they left in this folder. What a process still writes is left out.
     pub fn among(runs: &Path) -> Self {
         let entries = fs::read_dir(runs).into_iter().flatten().flatten();
         let mut found = Self::default();
         for entry in entries {
-            let (name, path) = (entry.file_name(), entry.path());
-            let name = name.to_string_lossy();
-            let left = match name.starts_with('.') {
-                true if is_temporary(&name) && is_old(&entry) => &mut found.nameless,
-                false if name.ends_with(PARTIAL) => {
-                    let environment = environment(&path);
-                    if shard::is_whole(&Folder(path.clone()), &environment).unwrap_or(false) {
-                        continue; // It waits to be merged.
-                    }
-                    match environment["imported"].is_object() {
-                        true => &mut found.imports,
-                        false => &mut found.interrupted,
-                    }
-                }
-                _ => continue,
-            };
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && Lock::is_free(&path) {
+            let path = entry.path();
+            let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if let Some(left) = found.list_of(&entry, &path)
+                && is_folder()
+                && Lock::is_free(&path)
+            {
                 left.push(path);
             }
         }

@@ -33,16 +33,28 @@ pub struct Overview {
     pub p99: Option<i64>,
 }
 
+/// The rows of a run, of the same simulation one alone.
+fn counting(run: &Run) -> Vec<&TrialRow> {
+    let mut distinct = Distinct::new();
+    let rows = run.trials().iter();
+    rows.filter(|row| distinct.counts(row.facts.trace_hash, row.probe))
+        .collect()
+}
+
+/// How many trials are not what their experiment meant.
+fn invalid(run: &Run) -> u64 {
+    let invalid = run.trials().iter().filter(|row| !row.valid);
+    let invalid: BTreeSet<u32> = invalid.map(|row| row.trial).collect();
+    invalid.len() as u64
+}
+
 /// The median and p99 of a trial of a probe.
 type Delays = (Option<f64>, Option<f64>);
 
 impl Overview {
     /// Of a run as it is: what it does not have is left out.
     pub(crate) fn new(run: &Run) -> Self {
-        let mut distinct = Distinct::new();
-        let counting = run.trials().iter();
-        let counting = counting.filter(|row| distinct.counts(row.facts.trace_hash, row.probe));
-        let counting: Vec<&TrialRow> = counting.collect();
+        let counting = counting(run);
         let sum = |name: &str| {
             let values = counting.iter().filter_map(|row| row.figure(name));
             values.sum::<f64>() as u64
@@ -51,13 +63,11 @@ impl Overview {
         let of = |row: &&TrialRow| delays(row, shows_responses);
         let (p50, p99) = slowest(counting.iter().map(of));
         let whole = |ns: f64| ns.round() as i64;
-        let invalid = run.trials().iter().filter(|row| !row.valid);
-        let invalid: BTreeSet<u32> = invalid.map(|row| row.trial).collect();
         Self {
             title: title(run),
             target: run.environment()["target"].as_str().map(str::to_owned),
             verdicts: verdicts(run.findings()),
-            invalid: invalid.len() as u64,
+            invalid: invalid(run),
             sent: sum("sent"),
             lost: sum("lost"),
             most_lost: most_lost(by_combination(counting.iter().filter_map(|row| ends(row)))),

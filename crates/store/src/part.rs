@@ -162,6 +162,11 @@ fn sorted<R: Row>(
         })?;
         sorter.finish(&mut emit)?;
     }
+    has_all(journal, found)
+}
+
+/// An error where not all rows of a journal were found.
+fn has_all<R: Row>(journal: &Journal<R>, found: u64) -> Result<(), StoreError> {
     if found == journal.rows() {
         return Ok(());
     }

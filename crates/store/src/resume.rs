@@ -106,19 +106,13 @@ impl RunWriter {
             // It cannot be read, which the readers of the run say.
             return Ok(());
         };
-        let mut note = match how {
-            Value::Object(entries) => entries,
-            _ => Map::new(),
-        };
-        note.insert("started_utc".to_owned(), timestamp(when).to_string().into());
-        note.insert("trials".to_owned(), trials.into());
         // From now on an older version must not take it up.
         if let Some(Value::Object(run)) = entries.get_mut("run") {
             run.insert("format".to_owned(), FORMAT.into());
         }
         let resumed = entries.entry("resumed").or_insert_with(|| json!([]));
         if let Value::Array(resumed) = resumed {
-            resumed.push(Value::Object(note));
+            resumed.push(Value::Object(note(when, trials, how)));
         }
         self.rewrite_environment(format!("{environment:#}\n").as_bytes())
     }
@@ -160,6 +154,17 @@ fn check_format(folder: &Folder, environment: &Value) -> Result<(), ResumeError>
     }
 }
 
+/// What is written of a run that was taken up.
+fn note(when: SystemTime, trials: usize, how: Value) -> Map<String, Value> {
+    let mut note = match how {
+        Value::Object(entries) => entries,
+        _ => Map::new(),
+    };
+    note.insert("started_utc".to_owned(), timestamp(when).to_string().into());
+    note.insert("trials".to_owned(), trials.into());
+    note
+}
+
 /// Brings the folder into the state between two trials.
 fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed, StoreError> {
     let path = folder.file(EXPERIMENT);
@@ -167,15 +172,9 @@ fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed,
     remove_unfinished(disk, &folder.0)?;
     let is_joined = regular::exists(&folder.file(FINDINGS));
     check_files(folder, is_joined)?;
-    let (settled, damaged) = if is_joined {
-        let joined = Settled {
-            done: trials_of(folder)?,
-            cut_short: BTreeSet::new(),
-            interrupted: BTreeSet::new(),
-        };
-        (joined, Vec::new())
-    } else {
-        take_up(disk, folder, &experiment)?
+    let (settled, damaged) = match is_joined {
+        true => (Settled::all_done(trials_of(folder)?), Vec::new()),
+        false => take_up(disk, folder, &experiment)?,
     };
     durable::sync_folder(disk, &folder.0)?;
     Ok(Resumed {

@@ -83,16 +83,20 @@ impl<W: Write + Send> RowGroups<W> {
         self.rows
     }
 
+    fn has_columns_of(&self, batch: &RecordBatch) -> bool {
+        let found = batch.schema_ref().fields();
+        let is_same = |(one, other): (&FieldRef, &FieldRef)| {
+            one.name() == other.name() && one.data_type() == other.data_type()
+        };
+        found.len() == self.fields.len() && found.iter().zip(&self.fields).all(is_same)
+    }
+
     /// Adds rows, where a row group is full to the next one.
     ///
     /// # Errors
     /// They cannot be written, or have other columns than the file, which would come under the wrong names.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let found = batch.schema_ref().fields();
-        let is_same = |(one, other): (&FieldRef, &FieldRef)| {
-            one.name() == other.name() && one.data_type() == other.data_type()
-        };
-        if found.len() != self.fields.len() || !found.iter().zip(&self.fields).all(is_same) {
+        if !self.has_columns_of(batch) {
             let why = "the rows have other columns than the file";
             return Err(ParquetError::General(why.to_owned()));
         }

@@ -233,9 +233,14 @@ impl RecordedTrial {
         if let Some(Mismatch { file, why }) = wrong {
             return Err(in_parts(Path::new(&file), why));
         }
-        if manifest.within.is_empty() {
-            return Ok(());
+        match manifest.within.is_empty() {
+            true => Ok(()),
+            false => self.check_file(manifest),
         }
+    }
+
+    /// Is the file of its few rows what was recorded?
+    fn check_file(&self, manifest: &Manifest) -> Result<(), Mismatch> {
         let path = self.folder.trial_file(self.trial);
         let as_recorded = regular::open(&path)
             .and_then(|file| FileFacts::known_or(&file, || check_within(&file, manifest)))
@@ -447,21 +452,9 @@ fn places(manifest: &Manifest) -> impl Iterator<Item = (&String, Range<u64>)> {
 }
 
 fn read_manifest(file: &File, trial: u32) -> Result<Manifest, String> {
-    let cut_short = || "ends before its manifest does".to_owned();
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
-    let read = |place| content::piece(file, place).map_err(|error| error.to_string());
-    let at = length.checked_sub(TRAILER).ok_or_else(cut_short)?;
-    let trailer = read(at..length)?;
-    let (json_length, magic) = trailer.split_at(8);
-    if magic != MAGIC {
-        return Err("does not end as such a file does".to_owned());
-    }
-    let json_length = u64::from_le_bytes(json_length.try_into().unwrap_or_default());
-    let from = at.checked_sub(json_length);
-    let from = from
-        .filter(|_| json_length <= LONGEST_MANIFEST)
-        .ok_or_else(cut_short)?;
-    let json = read(from..at)?;
+    let place = place_of_manifest(file)?;
+    let from = place.start;
+    let json = content::piece(file, place).map_err(|error| error.to_string())?;
     let json = str::from_utf8(&json).map_err(|error| error.to_string())?;
     let manifest = Manifest::from_json(json)?;
     check_names(&manifest, trial)?;
@@ -469,6 +462,22 @@ fn read_manifest(file: &File, trial: u32) -> Result<Manifest, String> {
         true => Ok(manifest),
         false => Err("has other tables than its manifest lists".to_owned()),
     }
+}
+
+/// Where the manifest stands, as the end of the file says.
+fn place_of_manifest(file: &File) -> Result<Range<u64>, String> {
+    let cut_short = || "ends before its manifest does".to_owned();
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    let at = length.checked_sub(TRAILER).ok_or_else(cut_short)?;
+    let trailer = content::piece(file, at..length).map_err(|error| error.to_string())?;
+    let (json_length, magic) = trailer.split_at(8);
+    if magic != MAGIC {
+        return Err("does not end as such a file does".to_owned());
+    }
+    let json_length = u64::from_le_bytes(json_length.try_into().unwrap_or_default());
+    let from = at.checked_sub(json_length);
+    let from = from.filter(|_| json_length <= LONGEST_MANIFEST);
+    Ok(from.ok_or_else(cut_short)?..at)
 }
 
 /// The facts by which it is known again, where its tables are what was recorded.

@@ -38,6 +38,13 @@ impl Unfinished {
         self.file.sync_data()?;
         fs::rename(&self.path, path)
     }
+
+    /// Writes into what has this name.
+    fn copy_to(&self, path: &Path) -> io::Result<()> {
+        let mut whole = File::open(&self.path)?;
+        io::copy(&mut whole, &mut File::create(path)?)?;
+        Ok(())
+    }
 }
 
 impl Drop for Unfinished {
@@ -83,11 +90,7 @@ pub fn write_with<E: From<io::Error>>(
     buffered(&unfinished.file, make)?;
     match unfinished.put(&place) {
         // It may be the one file of its folder that a container sees.
-        Err(error) if is_about_the_folder(&error) => {
-            let mut whole = File::open(&unfinished.path)?;
-            io::copy(&mut whole, &mut File::create(path)?)?;
-            Ok(())
-        }
+        Err(error) if is_about_the_folder(&error) => Ok(unfinished.copy_to(path)?),
         put => Ok(put?),
     }
 }

@@ -85,17 +85,7 @@ impl RunWriter {
         let hidden = Hidden::create(&*disk, runs, new.name)?;
         let folder = Folder(hidden.path.clone());
         durable::create_folder(&*disk, &folder.parts())?;
-        let mut manifest = Manifest::new();
-        let environment = environment(new);
-        for (name, text) in [
-            (EXPERIMENT, new.experiment.as_bytes()),
-            (ENVIRONMENT, &environment),
-        ] {
-            durable::write(&*disk, &folder.file(name), text)?;
-            manifest.add(Path::new(name), FileFacts::of_bytes(text));
-        }
-        manifest.write(&*disk, &folder.file(MANIFEST))?;
-        durable::sync_folder(&*disk, &folder.0)?;
+        write_texts(&*disk, &folder, new)?;
         let lock = Lock::take(&folder.0)?;
         let folder = hidden.appear(runs, &stamped(new))?;
         durable::sync_folder(&*disk, runs)?;
@@ -184,6 +174,21 @@ impl RunWriter {
             }
         }
     }
+}
+
+/// Writes the experiment and the environment of a new run, and the manifest that lists them.
+fn write_texts(disk: &dyn Disk, folder: &Folder, new: &NewRun<'_>) -> Result<(), StoreError> {
+    let mut manifest = Manifest::new();
+    let environment = environment(new);
+    for (name, text) in [
+        (EXPERIMENT, new.experiment.as_bytes()),
+        (ENVIRONMENT, &environment),
+    ] {
+        durable::write(disk, &folder.file(name), text)?;
+        manifest.add(Path::new(name), FileFacts::of_bytes(text));
+    }
+    manifest.write(disk, &folder.file(MANIFEST))?;
+    durable::sync_folder(disk, &folder.0)
 }
 
 fn check_name(name: &str) -> Result<(), StoreError> {

@@ -316,6 +316,14 @@ impl Run {
         every_table!(R => self.steps::<R>(None).for_each(drop));
     }
 
+    /// How many packets the trials' own counts have.
+    fn sent_by_trials(&self) -> f64 {
+        let probed = self.trials.iter().filter(|row| !row.method.is_one_way());
+        let figures = probed.flat_map(|row| &row.figures);
+        let sent = figures.filter(|(name, _)| name == "sent");
+        sent.filter_map(|(_, count)| *count).sum()
+    }
+
     /// Holds the packets against the trials' own counts, where both can be read. What another tool measured may have
     /// counts alone.
     fn check_counts(&self) {
@@ -327,11 +335,7 @@ impl Run {
         {
             return;
         }
-        let probed = self.trials.iter().filter(|row| !row.method.is_one_way());
-        let figures = probed.flat_map(|row| &row.figures);
-        let sent = figures.filter(|(name, _)| name == "sent");
-        let sent: f64 = sent.filter_map(|(_, count)| *count).sum();
-        let records = self.record_count();
+        let (sent, records) = (self.sent_by_trials(), self.record_count());
         let say = |table: &str, what: &str| self.note(&self.folder.table(table), what);
         if (records as f64) < sent {
             let what = format!(

@@ -79,18 +79,23 @@ impl TableReader {
             steps,
             ahead: None,
         };
-        // What is wrong with the first file is said at once.
-        while reader.first.is_none() {
-            let Some(step) = reader.steps.next() else {
+        reader.read_first()?;
+        Ok(reader)
+    }
+
+    /// Reads up to the first rows: what is wrong with the first file is said at once.
+    fn read_first(&mut self) -> Result<(), ExportError> {
+        while self.first.is_none() {
+            let Some(step) = self.steps.next() else {
                 break;
             };
             let step = step.map_err(|unread| ExportError::Read(unread.into()))?;
-            reader.path = step.path().to_owned();
-            let batches = step.large(reader.columns.as_deref());
-            reader.reader = batches.map_err(|why| reader.failed(why))?;
-            reader.first = reader.read().transpose()?;
+            self.path = step.path().to_owned();
+            let batches = step.large(self.columns.as_deref());
+            self.reader = batches.map_err(|why| self.failed(why))?;
+            self.first = self.read().transpose()?;
         }
-        Ok(reader)
+        Ok(())
     }
 
     /// The next batch that has rows, of those that were begun.
