@@ -227,7 +227,6 @@ impl SendQueue {
     #[inline]
     fn dequeue(&mut self, now: Picos) -> Option<Leaving> {
         match &mut self.gate {
-            Gate::Open => self.next_unit(),
             Gate::Cbr(slots) => {
                 let bytes = self.packets.front()?.unit.bytes();
                 if slots.free_at() > now {
@@ -237,19 +236,13 @@ impl SendQueue {
                 self.next_unit()
             }
             Gate::Abr(_) => self.dequeue_abr(now),
+            Gate::Credit(upstream) if self.packets.is_empty() || upstream.credit() == 0 => None,
             Gate::Credit(upstream) => {
-                if self.packets.is_empty() || upstream.credit() == 0 {
-                    return None;
-                }
                 upstream.send();
                 self.next_unit()
             }
-            Gate::Pausable(_, until) => {
-                if *until > now {
-                    return None;
-                }
-                self.next_unit()
-            }
+            Gate::Pausable(_, until) if *until > now => None,
+            Gate::Open | Gate::Pausable(..) => self.next_unit(),
         }
     }
 

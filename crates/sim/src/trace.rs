@@ -149,6 +149,21 @@ impl Bucket {
         }
     }
 
+    /// From then on, for so long.
+    fn at(self, start: Picos, length: Picos) -> Point {
+        let mean = match self.min == self.max {
+            true => self.min as f64,
+            false => self.area as f64 / length as f64,
+        };
+        Point {
+            start,
+            length,
+            min: self.min as f64,
+            mean,
+            max: self.max as f64,
+        }
+    }
+
     fn join(self, other: Self) -> Self {
         Self {
             min: self.min.min(other.min),
@@ -316,18 +331,9 @@ impl Trace {
         let held = self.held.unwrap_or_default();
         let held = values(&held, all.min, all.max);
         let last = self.buckets.len() as u64 * self.length;
-        let open = self.open;
-        let point = |(bucket, start, length): (Bucket, Picos, Picos)| Point {
-            start: self.began + start,
-            length,
-            min: bucket.min as f64,
-            mean: if bucket.min == bucket.max {
-                bucket.min as f64
-            } else {
-                bucket.area as f64 / length as f64
-            },
-            max: bucket.max as f64,
-        };
+        let (open, began) = (self.open, self.began);
+        let point =
+            |(bucket, start, length): (Bucket, Picos, Picos)| bucket.at(began + start, length);
         let length = self.length;
         let whole = self.buckets.into_iter().zip((0..).map(|i| i * length));
         let whole = whole.map(|(bucket, start)| (bucket, start, length));

@@ -68,6 +68,16 @@ pub fn advice(trial: &Trial) -> Vec<Refusal> {
     advice
 }
 
+fn of_the_shaper(path: &Path) -> Result<(), Refusal> {
+    match path.shaper {
+        Some(shaper) if shaper.cbr.0 == 0 => {
+            refuse("path.shaper.cbr", "nothing gets through a rate of zero")
+        }
+        Some(_) if path.abr.is_some() => refuse("path.shaper", "a channel is CBR or ABR, not both"),
+        _ => Ok(()),
+    }
+}
+
 fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
     let path = &trial.path;
     if path.target.is_some() {
@@ -79,14 +89,7 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
     if path.abr.is_some() && !in_cells(framing_of(path)) {
         return refuse("path.abr", "ABR is for ATM: give `framing = \"aal5\"` too");
     }
-    if let Some(shaper) = path.shaper {
-        if shaper.cbr.0 == 0 {
-            return refuse("path.shaper.cbr", "nothing gets through a rate of zero");
-        }
-        if path.abr.is_some() {
-            return refuse("path.shaper", "a channel is CBR or ABR, not both");
-        }
-    }
+    of_the_shaper(path)?;
     if let Some(abr) = &path.abr {
         let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
         Parameters::read(&abr.0, rate)?;

@@ -101,17 +101,19 @@ impl<E: EventSet> Engine<E> {
         self.set(Event::Server(server), next);
     }
 
+    /// On a connection, where a reply acknowledges what it replies to (RFC 9293 §3.8.6.3 lets an acknowledgement wait for one).
+    fn reply_on(&mut self, flow: u32) {
+        let Flow::TcpProbe(probe) = &self.flows[flow as usize] else {
+            return;
+        };
+        let (requests, replies, bytes) = (probe.requests, probe.replies, probe.reply);
+        self.acknowledge_now(requests);
+        self.write(replies, bytes);
+    }
+
     fn reply(&mut self, work: Work) {
         match work {
-            Work::Stream { flow } => {
-                let Flow::TcpProbe(probe) = &self.flows[flow as usize] else {
-                    return;
-                };
-                let (requests, replies, bytes) = (probe.requests, probe.replies, probe.reply);
-                // A reply acknowledges what it replies to (RFC 9293 §3.8.6.3 lets an acknowledgement wait for one).
-                self.acknowledge_now(requests);
-                self.write(replies, bytes);
-            }
+            Work::Stream { flow } => self.reply_on(flow),
             Work::Visit { visit, number } => self.visit_replies(visit, number, false),
             Work::Flight { visit, number } => self.visit_replies(visit, number, true),
             Work::Datagram {

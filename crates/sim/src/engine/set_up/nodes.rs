@@ -18,7 +18,7 @@ use delaylab_switch::buffer::Owner;
 use delaylab_switch::credit::Upstream;
 use delaylab_switch::discard::Discard;
 use delaylab_topology::classes::QUEUES;
-use delaylab_topology::network::{Kind, NodeId};
+use delaylab_topology::network::{self, Kind, NodeId};
 use delaylab_topology::queues::switch_settings;
 use delaylab_topology::time::picos;
 use delaylab_traffic::abr::{Destination, Parameters, Source};
@@ -219,22 +219,26 @@ impl Maker<'_> {
         }
         for (port, channels) in network.ports.iter().zip(by_port) {
             if network.is_host(port.from) {
-                if let (Some(flow), false) = (self.flow_control(), network.is_host(port.to)) {
-                    self.nics.push(match flow.kind {
-                        FlowControlKind::Pause => Nic::with_pause(),
-                        FlowControlKind::Pfc => Nic::with_classes(QUEUES.len() as u8),
-                    });
-                    continue;
-                }
-                let mut nic = Nic::default();
-                for channel in channels {
-                    if let Some(gate) = self.gate(channel, port.rate) {
-                        nic.add(channel, gate);
-                    }
-                }
+                let nic = self.card(port, &channels);
                 self.nics.push(nic);
             }
         }
+    }
+
+    fn card(&self, port: &network::Port, channels: &[ChannelId]) -> Nic {
+        if let (Some(flow), false) = (self.flow_control(), self.network.is_host(port.to)) {
+            return match flow.kind {
+                FlowControlKind::Pause => Nic::with_pause(),
+                FlowControlKind::Pfc => Nic::with_classes(QUEUES.len() as u8),
+            };
+        }
+        let mut nic = Nic::default();
+        for &channel in channels {
+            if let Some(gate) = self.gate(channel, port.rate) {
+                nic.add(channel, gate);
+            }
+        }
+        nic
     }
 
     /// The contract of a channel. Series are kept of those on the way out.
