@@ -240,25 +240,10 @@ impl Live {
         let (mut facts, streams) = ran?;
         if let Some(seen) = &seen {
             hand_over(seen, sink).map_err(RunError::Sink)?;
+            note_noise(&mut facts, seen);
         }
-        for facts in &mut facts {
-            if let Some(seen) = &seen {
-                facts.noise_sources = seen.sources_used();
-                facts.unwatched.clone_from(&seen.unwatched);
-                facts.ran.clone_from(&seen.counters.processes);
-                facts.processes.clone_from(&seen.processes);
-            }
-            facts.lost_load = load::lost(&streams);
-        }
+        note_loads(&mut facts, &streams);
         if let Some(first) = facts.first_mut() {
-            first
-                .warnings
-                .extend(seen.iter().flat_map(noise::TrialNoise::warnings));
-            for report in &streams {
-                first.flaws.extend(report.flaws());
-                first.warnings.extend(report.warnings());
-            }
-            first.warnings.extend(StreamReport::by_default(&streams));
             first.warnings.extend(ended(&mut applied, trial.host));
         }
         Ok(TrialFacts {
@@ -368,6 +353,33 @@ fn ports_of_this_host(trial: &Trial) -> Result<Vec<[Port; 2]>, RunError> {
     ports
         .collect::<Result<_, TesterError>>()
         .map_err(RunError::Tester)
+}
+
+/// Writes down with each probe what was seen of noise; what a reader has to know, with the first.
+fn note_noise(facts: &mut [ProbeFacts], seen: &noise::TrialNoise) {
+    for facts in &mut *facts {
+        facts.noise_sources = seen.sources_used();
+        facts.unwatched.clone_from(&seen.unwatched);
+        facts.ran.clone_from(&seen.counters.processes);
+        facts.processes.clone_from(&seen.processes);
+    }
+    if let Some(first) = facts.first_mut() {
+        first.warnings.extend(seen.warnings());
+    }
+}
+
+/// The same of the streams of load.
+fn note_loads(facts: &mut [ProbeFacts], streams: &[StreamReport]) {
+    for facts in &mut *facts {
+        facts.lost_load = load::lost(streams);
+    }
+    if let Some(first) = facts.first_mut() {
+        for report in streams {
+            first.flaws.extend(report.flaws());
+            first.warnings.extend(report.warnings());
+        }
+        first.warnings.extend(StreamReport::by_default(streams));
+    }
 }
 
 fn hand_over(seen: &noise::TrialNoise, sink: &mut dyn Sink) -> io::Result<()> {

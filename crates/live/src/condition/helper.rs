@@ -14,6 +14,20 @@ pub(super) const MARK: &str = "__delaylab-helper";
 const NESTED: &str = "DELAYLAB_HELPER";
 const READY: &[u8] = b"ready\n";
 
+/// This program as a helper of this kind.
+fn helper(kind: &str, args: &[String]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg(MARK)
+        .arg(kind)
+        .args(args)
+        .env(NESTED, "1")
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
 /// Starts this program as a helper, in a process group of its own so that Ctrl-C is not for it,
 /// and waits until it says that it is one.
 pub(super) fn spawn(kind: &str, args: &[String]) -> io::Result<Child> {
@@ -22,17 +36,7 @@ pub(super) fn spawn(kind: &str, args: &[String]) -> io::Result<Child> {
             "this program does not call run_helper_if_asked()",
         ));
     }
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg(MARK)
-        .arg(kind)
-        .args(args)
-        .env(NESTED, "1")
-        .process_group(0);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+    let mut child = helper(kind, args).spawn()?;
     match wait_until_ready(&mut child) {
         Ok(()) => Ok(child),
         Err(error) => {

@@ -174,12 +174,11 @@ fn nic_stamps(checkup: &Checkup) -> Finding {
         "NIC stamps",
         format!("PTP clocks: {}", clocks.join(", ")),
     );
-    if checkup.access.nic_stamping {
-        finding
-    } else {
-        finding
+    match checkup.access.nic_stamping {
+        true => finding,
+        false => finding
             .bad(FindingState::Degraded, cost)
-            .maybe_remedy(checkup.access.setcap.clone())
+            .maybe_remedy(checkup.access.setcap.clone()),
     }
 }
 

@@ -34,6 +34,17 @@ pub(super) struct Fetched {
     is_settled: bool,
 }
 
+/// Gives the socket the window of its load, if it has one.
+fn hold_window(socket: &StreamSocket, run: &StreamRun) -> Result<Option<u32>, LoadError> {
+    let window = run.load.window.map(|window| window.0);
+    let window = window.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    if let Some(bytes) = window {
+        let held = socket.hold_receive_buffer(bytes);
+        held.map_err(LoadError::socket("window"))?;
+    }
+    Ok(window)
+}
+
 impl Fetched {
     /// Reads this connection from when it is told to; `begin` is the packet that lets the reflector send.
     pub(super) fn new(
@@ -47,16 +58,9 @@ impl Fetched {
             .set_nonblocking(true)
             .map_err(LoadError::socket("mode"))?;
         let socket = StreamSocket::new(stream).map_err(LoadError::socket("no delay"))?;
-        let window = run.load.window.map(|window| window.0);
-        let window = window.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-        if let Some(bytes) = window {
-            socket
-                .hold_receive_buffer(bytes)
-                .map_err(LoadError::socket("window"))?;
-        }
         Ok(Self {
+            window: hold_window(&socket, run)?,
             socket,
-            window,
             congestion_control,
             begin,
             questions,

@@ -5,7 +5,7 @@ use super::error::LoadError;
 use super::paced::{self, Heading, Paced};
 use super::session::{keep_alive, no_longer_says};
 use super::{Flow, HORIZON, StreamRun};
-use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket};
 use delaylab_kernel::{random, socket_options};
 use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::refusal::Refusal;
@@ -64,16 +64,7 @@ impl Test {
         }
         match self.results(reports) {
             Ok(results) => take(&results, reports),
-            Err(error) => {
-                for report in &mut *reports {
-                    let why = match error.kind() {
-                        io::ErrorKind::WouldBlock => no_longer_says(&error, ANSWER_WITHIN),
-                        _ => error.to_string(),
-                    };
-                    let why = format!("`iperf3 -s` no longer says what arrived: {why}");
-                    report.failed.get_or_insert(why);
-                }
-            }
+            Err(error) => without_results(&error, reports),
         }
         // Only now: a stream that breaks off before is an error there.
         for flow in flows {
@@ -205,15 +196,8 @@ fn asking(target: SocketAddr, error: io::Error) -> LoadError {
     }
 }
 
-fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
-    let connecting = |source| LoadError::connecting(run.target, run.server, source);
-    if run.load.kind == LoadKind::Tcp {
-        let mut stream = bulk::connect(run)?;
-        stream.write_all(cookie).map_err(connecting)?;
-        return Bulk::new(stream, run).map(Flow::Bulk);
-    }
-    let socket = paced::socket(run)?;
-    socket_options::set_receive_timeout(&socket, SECOND).map_err(connecting)?;
+/// Says to the server that a stream of datagrams begins, until it answers.
+fn greet(socket: &DatagramSocket) -> io::Result<()> {
     let greet = || {
         socket.send(&UDP_HELLO)?;
         socket.receive_plain(&mut [0; 64], Blocking::Yes)
@@ -225,7 +209,19 @@ fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
         }
         greeted = greet();
     }
-    greeted.map_err(|error| match error.kind() {
+    greeted.map(drop)
+}
+
+fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
+    let connecting = |source| LoadError::connecting(run.target, run.server, source);
+    if run.load.kind == LoadKind::Tcp {
+        let mut stream = bulk::connect(run)?;
+        stream.write_all(cookie).map_err(connecting)?;
+        return Bulk::new(stream, run).map(Flow::Bulk);
+    }
+    let socket = paced::socket(run)?;
+    socket_options::set_receive_timeout(&socket, SECOND).map_err(connecting)?;
+    greet(&socket).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused => {
             let target = run.target;
             LoadError::NoUdp { target }
@@ -234,6 +230,18 @@ fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
     })?;
     let paced = Paced::new(socket, Heading::Iperf3, run)?;
     Ok(Flow::Paced(Box::new(paced)))
+}
+
+/// The server does not say what arrived.
+fn without_results(error: &io::Error, reports: &mut [StreamReport]) {
+    for report in reports {
+        let why = match error.kind() {
+            io::ErrorKind::WouldBlock => no_longer_says(error, ANSWER_WITHIN),
+            _ => error.to_string(),
+        };
+        let why = format!("`iperf3 -s` no longer says what arrived: {why}");
+        report.failed.get_or_insert(why);
+    }
 }
 
 /// What the server counted. Its packets are the highest number that came, and its errors those missing below it: what was

@@ -297,6 +297,16 @@ impl UnderWay {
 /// Streams that one thread sets up: one, but all of a load where they share a control connection.
 type Job = Placed<Vec<StreamRun>>;
 
+/// Why an `iperf3 -s` that has the first load cannot have the other.
+fn one_at_a_time(first: &StreamRun, other: &StreamRun) -> Refusal {
+    let reason = format!(
+        "`iperf3 -s` carries out one test at a time, and load `{}` has it",
+        first.load.name
+    );
+    Refusal::new(format!("load.{}", other.load.name), reason)
+        .remedy("use `delaylab reflect --accept-load`, or one load with several streams")
+}
+
 fn jobs(loads: &[Placed<StreamRun>]) -> Result<Vec<Job>, LoadError> {
     let mut jobs: Vec<Job> = Vec::new();
     for Placed { run, enter } in loads {
@@ -306,16 +316,7 @@ fn jobs(loads: &[Placed<StreamRun>]) -> Result<Vec<Job>, LoadError> {
         };
         match jobs.iter_mut().find(same_server) {
             Some(job) if job.run[0].load.name == run.load.name => job.run.push(run.clone()),
-            Some(job) => {
-                let reason = format!(
-                    "`iperf3 -s` carries out one test at a time, and load `{}` has it",
-                    job.run[0].load.name
-                );
-                let refusal = Refusal::new(format!("load.{}", run.load.name), reason);
-                let remedy =
-                    "use `delaylab reflect --accept-load`, or one load with several streams";
-                return Err(refusal.remedy(remedy).into());
-            }
+            Some(job) => return Err(one_at_a_time(&job.run[0], run).into()),
             None => jobs.push(Placed {
                 run: vec![run.clone()],
                 enter: enter.clone(),
@@ -400,26 +401,31 @@ impl Worker {
         }
         let mut reports: Vec<StreamReport> = match &mut set_up.flows[..] {
             [flow] => vec![self.send_one(&runs[0], flow, released)],
-            flows => std::thread::scope(|scope| {
-                let threads: Vec<_> = runs
-                    .iter()
-                    .zip(flows)
-                    .map(|(run, flow)| {
-                        scope.spawn(move || {
-                            let _ = scheduling::set_timer_slack(1);
-                            self.send_one(run, flow, released)
-                        })
-                    })
-                    .collect();
-                let threads = threads.into_iter();
-                threads.map(|thread| joined(thread.join())).collect()
-            }),
+            flows => self.send_together(flows, released),
         };
         match set_up.control {
             Control::Sink(session) => session.end(set_up.flows, &mut reports[0]),
             Control::Iperf3(test) => test.end(set_up.flows, &mut reports),
         }
         reports
+    }
+
+    /// Each on a thread of its own.
+    fn send_together(&self, flows: &mut [Flow], released: Nanos) -> Vec<StreamReport> {
+        std::thread::scope(|scope| {
+            let runs = self.job.run.iter();
+            let threads: Vec<_> = runs
+                .zip(flows)
+                .map(|(run, flow)| {
+                    scope.spawn(move || {
+                        let _ = scheduling::set_timer_slack(1);
+                        self.send_one(run, flow, released)
+                    })
+                })
+                .collect();
+            let threads = threads.into_iter();
+            threads.map(|thread| joined(thread.join())).collect()
+        })
     }
 
     fn send_one(&self, run: &StreamRun, flow: &mut Flow, released: Nanos) -> StreamReport {

@@ -238,19 +238,15 @@ impl Session {
         let first = self.ask()?;
         let (mut counted, mut still) = (first, 0);
         while clock::monotonic() < deadline && still < STILL {
-            // What the buffer had no room for may be others'.
-            let taken = counted.packets + counted.refused.saturating_sub(counted.overflowed);
-            let whole = taken >= sent.packets;
-            if sent.packets > 0 && whole {
+            if is_whole(&counted, sent) {
                 break;
             }
             let _ = clock::sleep_until(clock::monotonic() + ASK_EVERY);
             let before = arrived(&counted);
             counted = self.ask()?;
-            still = if arrived(&counted) == before {
-                still + 1
-            } else {
-                0
+            still = match arrived(&counted) == before {
+                true => still + 1,
+                false => 0,
             };
         }
         // The reflector may go on to hold back what is left: that is no time of the stream.
@@ -283,6 +279,12 @@ fn take_from_sender(asked: io::Result<Counted>, report: &mut StreamReport) {
             report.failed.get_or_insert(unknown);
         }
     }
+}
+
+/// Has every packet been taken? What the buffer had no room for may be others'.
+const fn is_whole(counted: &Counted, sent: Amount) -> bool {
+    let taken = counted.packets + counted.refused.saturating_sub(counted.overflowed);
+    sent.packets > 0 && taken >= sent.packets
 }
 
 /// Packets, bytes, and packets that were not taken.

@@ -36,16 +36,8 @@ impl ClockCost {
         for &step in &self.steps {
             *self.bins.entry(ClockReads::bin(step).0).or_default() += 1;
             if step > slow {
-                found(NoiseEvent {
-                    trial,
-                    start,
-                    length: step,
-                    cpu,
-                    kind: NoiseKind::SlowClockRead,
-                    who: None,
-                    pid: None,
-                    preempted: None,
-                });
+                let kind = NoiseKind::SlowClockRead;
+                found(gaps::event(kind, trial, cpu, start, step));
             }
             start += step;
         }

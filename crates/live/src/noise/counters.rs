@@ -169,11 +169,7 @@ impl Before {
         });
         let mut ran: Vec<CpuUse> = ran.collect();
         ran.sort_by_key(|row| (std::cmp::Reverse(row.ran), row.pid));
-        let mut others = 0;
-        ran.retain(|row| {
-            others += usize::from(!row.measures);
-            row.measures || others <= MOST_PROCESSES
-        });
+        keep_most(&mut ran);
         ran
     }
 
@@ -201,6 +197,15 @@ impl Before {
         };
         self.cpus.iter().filter_map(grown).collect()
     }
+}
+
+/// Leaves the processes that ran most, and those that measure.
+fn keep_most(ran: &mut Vec<CpuUse>) {
+    let mut others = 0;
+    ran.retain(|row| {
+        others += usize::from(!row.measures);
+        row.measures || others <= MOST_PROCESSES
+    });
 }
 
 fn process_times() -> impl Iterator<Item = (u32, ProcessTime)> {

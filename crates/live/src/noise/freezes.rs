@@ -17,6 +17,20 @@ struct Change {
     frozen: bool,
 }
 
+impl Change {
+    /// What the group was frozen for, from this change on.
+    fn until(&self, thawed: Nanos) -> Spell<'_> {
+        Spell {
+            start: self.at,
+            length: thawed - self.at,
+            kind: NoiseKind::Stopped,
+            who: self.group.as_str().into(),
+            thread: None,
+            preempted: None,
+        }
+    }
+}
+
 /// Groups that are frozen, and changes since the CPUs were read.
 #[derive(Debug, Default)]
 pub(super) struct Freezes {
@@ -55,15 +69,7 @@ impl Freezes {
                 (None, true) => self.frozen.push(change),
                 (Some(at), false) => {
                     let began = self.frozen.swap_remove(at);
-                    let spell = Spell {
-                        start: began.at,
-                        length: change.at - began.at,
-                        kind: NoiseKind::Stopped,
-                        who: began.group.as_str().into(),
-                        thread: None,
-                        preempted: None,
-                    };
-                    found(began.cpu, spell);
+                    found(began.cpu, began.until(change.at));
                 }
                 (None, false) | (Some(_), true) => {}
             }

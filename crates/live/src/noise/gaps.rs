@@ -2,6 +2,7 @@
 
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 
 /// Reads the clock back to back, and writes each step from one read to the next. Returns the first
 /// read.
@@ -16,6 +17,24 @@ pub fn read(steps: &mut [Nanos]) -> Nanos {
         last = now;
     }
     start
+}
+
+/// What the clock alone shows, and not whose it is.
+pub fn event(
+    kind: NoiseKind,
+    trial: u32,
+    cpu: Option<u16>,
+    start: Nanos,
+    length: Nanos,
+) -> NoiseEvent {
+    NoiseEvent {
+        trial,
+        start,
+        length,
+        cpu,
+        kind,
+        ..NoiseEvent::default()
+    }
 }
 
 /// What looking for gaps took.

@@ -5,7 +5,7 @@ use super::gaps::{self, Looked};
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_model::Nanos;
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::NoiseKind;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,16 +76,8 @@ fn watch(looks: Looks, stop: &AtomicBool) -> io::Result<Gaps> {
         looks.threshold,
         |_| !stop.load(Ordering::Relaxed),
         |start, length| {
-            events.push(NoiseEvent {
-                trial: looks.trial,
-                start,
-                length,
-                cpu,
-                kind: NoiseKind::SentinelGap,
-                who: None,
-                pid: None,
-                preempted: None,
-            });
+            let kind = NoiseKind::SentinelGap;
+            events.push(gaps::event(kind, looks.trial, cpu, start, length));
         },
     );
     Ok(Gaps { events, looked })

@@ -98,20 +98,7 @@ impl PathTracing {
     fn check(&self) -> Result<(), OpenError> {
         let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
         match self.packets {
-            Packets::Crafted { method, .. } if !method.traces() || method.asks_server() => {
-                let reason = format!("no packets of {method} can be written here");
-                refused("method", reason)
-            }
-            Packets::Crafted { method, payload } => match method.is_stream() {
-                false if (payload as usize) < SMALLEST_PAYLOAD => refused(
-                    "size",
-                    format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
-                ),
-                true if payload > 0 => {
-                    refused("size", "a SYN carries no payload: leave -s out".to_owned())
-                }
-                _ => Ok(()),
-            },
+            Packets::Crafted { method, payload } => check_crafted(method, payload),
             Packets::Handshakes if self.settings.ecn != 0 => refused(
                 "ecn",
                 "TCP uses the ECN bits itself: leave them out, or use --method tcp".to_owned(),
@@ -124,6 +111,25 @@ impl PathTracing {
             ),
             Packets::Handshakes | Packets::Questions(_) => Ok(()),
         }
+    }
+}
+
+/// Can packets of this method with so much payload be written?
+fn check_crafted(method: Method, payload: u32) -> Result<(), OpenError> {
+    let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
+    if !method.traces() || method.asks_server() {
+        return refused(
+            "method",
+            format!("no packets of {method} can be written here"),
+        );
+    }
+    match method.is_stream() {
+        false if (payload as usize) < SMALLEST_PAYLOAD => refused(
+            "size",
+            format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
+        ),
+        true if payload > 0 => refused("size", "a SYN carries no payload: leave -s out".to_owned()),
+        _ => Ok(()),
     }
 }
 

@@ -680,6 +680,16 @@ impl<'a, C: Channel> Engine<'a, C> {
         Ok(())
     }
 
+    /// How long the reflector's last words are waited for.
+    fn last_words_take(&self) -> Nanos {
+        let longest = self.prober.longest_round_trip();
+        let patience = (LAST_WORDS_TAKE * longest).min(self.config.timeout);
+        match self.is_stopping() {
+            true => patience.min(PATIENCE_AFTER_STOP),
+            false => patience,
+        }
+    }
+
     /// Asks for the last stamps and hands out what is left. Nothing that was recorded is lost,
     /// whatever ended the run.
     fn finish(&mut self) -> FinalReport {
@@ -688,12 +698,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             self.prober.give_up_overdue(clock::monotonic());
         }
         let last = self.prober.next_seq().saturating_sub(1);
-        let longest = self.prober.longest_round_trip();
-        let patience = (LAST_WORDS_TAKE * longest).min(self.config.timeout);
-        let patience = match self.is_stopping() {
-            true => patience.min(PATIENCE_AFTER_STOP),
-            false => patience,
-        };
+        let patience = self.last_words_take();
         let mut told = self.channel.finish(last, patience);
         let (now, _) = self.read_clock(clock::monotonic());
         for follow_up in std::mem::take(&mut told.follow_ups) {

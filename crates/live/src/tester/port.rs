@@ -110,16 +110,8 @@ impl Port {
         let enter = self.enter.clone();
         let interface = self.interface.clone();
         // Where a thread is in another namespace its sockets are, too; this one stays where it is.
-        let thread = std::thread::Builder::new().spawn(move || {
-            enter_place(enter.as_ref())?;
-            let open = || PacketSocket::open(&interface);
-            let socket = match enter {
-                Some(_) => open()?,
-                None => privilege::with(Capability::CAP_NET_RAW, open)?,
-            };
-            socket.set_receive_buffer(RECEIVE_BUFFER)?;
-            Ok(socket)
-        });
+        let open = move || open_in(enter.as_ref(), &interface);
+        let thread = std::thread::Builder::new().spawn(open);
         let socket: io::Result<_> = joined(thread.map_err(TesterError::Thread)?.join());
         Ok(Opened {
             socket: socket.map_err(|error| self.cannot_open(error))?,
@@ -174,6 +166,18 @@ impl Port {
 const IFF_UP: u32 = 1;
 const ENODEV: i32 = 19;
 const ENETDOWN: i32 = 100;
+
+/// A socket at this interface, opened where `enter` leads: in another namespace with the privileges that are held there.
+fn open_in(enter: Option<&Enter>, interface: &str) -> io::Result<PacketSocket> {
+    enter_place(enter)?;
+    let open = || PacketSocket::open(interface);
+    let socket = match enter {
+        Some(_) => open()?,
+        None => privilege::with(Capability::CAP_NET_RAW, open)?,
+    };
+    socket.set_receive_buffer(RECEIVE_BUFFER)?;
+    Ok(socket)
+}
 
 fn parse_mac(text: &str) -> Option<Mac> {
     let mut mac = [0; 6];
