@@ -7,6 +7,7 @@ use delaylab_kernel::interfaces;
 use delaylab_kernel::queue_stats::QueueStats;
 use delaylab_kernel::{clock, scheduling};
 use delaylab_live::joined;
+use delaylab_live::world::Enter;
 use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
 use delaylab_sim::trace::{OverTime, Trace};
 use std::collections::BTreeMap;
@@ -54,23 +55,28 @@ impl KernelQueues {
             places.entry(port.place).or_default().push(port.clone());
         }
         for (place, ports) in places {
-            let enter = standing.enter(place);
-            let (begun, stop) = (queues.begun.clone(), queues.stop.clone());
-            let (ready, is_ready) = channel();
-            let thread = std::thread::Builder::new()
-                .name("kernel-queues".to_owned())
-                .spawn(move || {
-                    enter()?;
-                    let mut watcher = Watcher::new(&ports)?;
-                    watcher.look()?;
-                    let _ = ready.send(());
-                    watcher.until(&begun, &stop)
-                })?;
-            queues.threads.push(thread);
-            // A thread that ended has its reason, which it tells in the end.
-            let _ = is_ready.recv();
+            queues.watch_at(standing.enter(place), ports)?;
         }
         Ok(queues)
+    }
+
+    /// Starts the thread of one namespace.
+    fn watch_at(&mut self, enter: Enter, ports: Vec<KernelPort>) -> io::Result<()> {
+        let (begun, stop) = (self.begun.clone(), self.stop.clone());
+        let (ready, is_ready) = channel();
+        let thread = std::thread::Builder::new()
+            .name("kernel-queues".to_owned())
+            .spawn(move || {
+                enter()?;
+                let mut watcher = Watcher::new(&ports)?;
+                watcher.look()?;
+                let _ = ready.send(());
+                watcher.until(&begun, &stop)
+            })?;
+        self.threads.push(thread);
+        // A thread that ended has its reason, which it tells in the end.
+        let _ = is_ready.recv();
+        Ok(())
     }
 
     /// What they held before is left out.
@@ -174,6 +180,10 @@ impl Watcher {
             }
             self.look()?;
         }
+        Ok(self.seen())
+    }
+
+    fn seen(self) -> QueuesSeen {
         let end = self.picos(clock::monotonic());
         let dropped = self.ports.values().filter(|port| port.dropped);
         let dropped = dropped
@@ -184,10 +194,10 @@ impl Watcher {
             backlog: port.backlog.finish(end),
             utilisation: OverTime::default(),
         });
-        Ok(QueuesSeen {
+        QueuesSeen {
             began: self.began,
             dropped,
             ports: traces.collect(),
-        })
+        }
     }
 }

@@ -66,6 +66,23 @@ struct Site {
     standing: Standing,
 }
 
+impl Site {
+    /// A new one, in which nothing answers yet.
+    fn build(layout: &Layout) -> Result<Self, BuildError> {
+        Ok(Self {
+            servers: None,
+            reflectors: Reflectors::default(),
+            standing: Standing::build(layout.structure.clone())?,
+        })
+    }
+
+    /// The same without what is left in its queues.
+    fn emptied(self, layout: &Layout) -> Result<Self, BuildError> {
+        self.standing.empty_queues(&layout.kernel_ports)?;
+        Ok(self)
+    }
+}
+
 impl Testbed {
     /// Probes are carried out so.
     pub const fn new(live: Live) -> Self {
@@ -76,16 +93,8 @@ impl Testbed {
     fn stand(&mut self, trial: &Trial, layout: &Layout) -> Result<&Site, TestbedError> {
         let is_the_same = |site: &Site| *site.standing.structure() == layout.structure;
         let mut site = match self.site.take().filter(is_the_same) {
-            Some(site) => {
-                let emptied = site.standing.empty_queues(&layout.kernel_ports);
-                emptied.map_err(BuildError::Step)?;
-                site
-            }
-            None => Site {
-                servers: None,
-                reflectors: Reflectors::default(),
-                standing: Standing::build(layout.structure.clone())?,
-            },
+            Some(site) => site.emptied(layout)?,
+            None => Site::build(layout)?,
         };
         for &[_, to] in layout.probes.iter().chain(layout.loads.iter().flatten()) {
             let place = layout.structure.hosts[to].1.place;

@@ -88,29 +88,8 @@ pub fn commands(
             vec![tbf, words + &codel(section)?]
         }
         Discipline::KernelNetem => {
-            let impair = section.impair.unwrap_or_default();
-            // What is merely under way counts as well.
-            let latency = section
-                .latency
-                .map_or(0, |latency| latency.0.unsigned_abs());
-            let bits = u128::from(rate) * u128::from(latency) / 1_000_000_000;
-            let under_way = bits.div_ceil(8 * u128::from(frame));
-            let packets = u128::from(packets) + under_way;
-            let mut words =
-                format!("qdisc add dev {interface} root netem rate {rate}bit limit {packets}");
-            if let Some(latency) = section.latency {
-                words += &format!(" delay {}us", latency.0 as f64 / 1e3);
-            }
-            for (name, share) in [
-                ("loss", impair.loss),
-                ("duplicate", impair.duplicate),
-                ("corrupt", impair.corrupt),
-            ] {
-                if share > Share(0) {
-                    words += &format!(" {name} {}%", share.as_f64() * 100.0);
-                }
-            }
-            vec![words]
+            let words = netem(section, rate, packets, frame);
+            vec![format!("qdisc add dev {interface} root netem {words}")]
         }
         _ => {
             let of_a_class = section.queue_buffer.map_or(Ok(limit), |own| {
@@ -120,6 +99,31 @@ pub fn commands(
             htb(section, path, interface, rate, burst, of_a_class?)
         }
     })
+}
+
+/// Rate, length and impairments of a netem that holds this number of frames. What is merely under way counts as well.
+fn netem(section: &Switch, rate: u64, packets: u64, frame: u64) -> String {
+    let impair = section.impair.unwrap_or_default();
+    let latency = section
+        .latency
+        .map_or(0, |latency| latency.0.unsigned_abs());
+    let bits = u128::from(rate) * u128::from(latency) / 1_000_000_000;
+    let under_way = bits.div_ceil(8 * u128::from(frame));
+    let packets = u128::from(packets) + under_way;
+    let mut words = format!("rate {rate}bit limit {packets}");
+    if let Some(latency) = section.latency {
+        words += &format!(" delay {}us", latency.0 as f64 / 1e3);
+    }
+    for (name, share) in [
+        ("loss", impair.loss),
+        ("duplicate", impair.duplicate),
+        ("corrupt", impair.corrupt),
+    ] {
+        if share > Share(0) {
+            words += &format!(" {name} {}%", share.as_f64() * 100.0);
+        }
+    }
+    words
 }
 
 /// What of fq_codel is not as the kernel has it by default.
@@ -140,14 +144,18 @@ fn codel(section: &Switch) -> Result<String, Refusal> {
             words += &format!(" {name} {}us", time.0 / MICROSECOND);
         }
     }
-    if let Some(Size(quantum)) = section.quantum {
-        if !QUANTA.contains(&quantum) {
-            let why = "the kernel's fq_codel takes 256 B to 1 MiB";
-            return refuse("path.switch.quantum", why);
-        }
-        words += &format!(" quantum {quantum}");
+    Ok(words + &quantum(section)?)
+}
+
+fn quantum(section: &Switch) -> Result<String, Refusal> {
+    match section.quantum {
+        None => Ok(String::new()),
+        Some(Size(quantum)) if QUANTA.contains(&quantum) => Ok(format!(" quantum {quantum}")),
+        Some(_) => refuse(
+            "path.switch.quantum",
+            "the kernel's fq_codel takes 256 B to 1 MiB",
+        ),
     }
-    Ok(words)
 }
 
 /// What a port may hold: the buffer, or the part of it that the threshold leaves to a port.

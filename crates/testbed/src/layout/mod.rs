@@ -204,6 +204,12 @@ pub fn kernel_discipline(switch: &Switch) -> Option<Discipline> {
 }
 
 impl Structure {
+    /// The host of this name.
+    pub(crate) fn host(&self, name: &str) -> Option<&Host> {
+        let mut hosts = self.hosts.iter();
+        hosts.find(|(known, _)| known == name).map(|(_, host)| host)
+    }
+
     /// Every command that builds it, with this before each namespace's short name.
     pub fn steps(&self, id: &str) -> Vec<Step> {
         let full = |place: usize| format!("{id}-{}", self.places[place]);

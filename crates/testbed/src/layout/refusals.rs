@@ -290,26 +290,29 @@ fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refus
     in_time("path.switch.latency", section.latency)?;
     of_impairments(section.impair.unwrap_or_default())?;
     match kernel_discipline(section) {
-        Some(_) if section.reset.is_some() => {
-            let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
-            refuse("path.switch.reset", why)
+        Some(discipline) => {
+            of_soft_switches_alone(section)?;
+            of_a_kernel_queue(discipline, section, path, built)
         }
-        Some(_) if section.pause.is_some() => {
-            let why = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
-            refuse("path.switch.pause", why)
-        }
-        Some(_) if section.shaper.is_some() || section.policer.is_some() => {
-            let field = if section.shaper.is_some() {
-                "shaper"
-            } else {
-                "policer"
-            };
-            let why = "the kernel's queues have a bucket of the link's `rate` and `burst`: use a soft switch, \
-                       like \"fifo\"";
-            refuse(format!("path.switch.{field}"), why)
-        }
-        Some(discipline) => of_a_kernel_queue(discipline, section, path, built),
         None => of_a_soft_switch(section, path, built),
+    }
+}
+
+/// What no queue of the kernel does.
+fn of_soft_switches_alone(section: &Switch) -> Result<(), Refusal> {
+    const BUCKET: &str = "have a bucket of the link's `rate` and `burst`";
+    let not_there = [
+        ("reset", section.reset.is_some(), "are not reset"),
+        ("pause", section.pause.is_some(), "do not pause"),
+        ("shaper", section.shaper.is_some(), BUCKET),
+        ("policer", section.policer.is_some(), BUCKET),
+    ];
+    match not_there.into_iter().find(|(_, given, _)| *given) {
+        Some((field, _, what)) => refuse(
+            format!("path.switch.{field}"),
+            format!("the kernel's queues {what}: use a soft switch, like \"fifo\""),
+        ),
+        None => Ok(()),
     }
 }
 

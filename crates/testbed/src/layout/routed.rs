@@ -13,6 +13,18 @@ use delaylab_topology::{Ends, Routes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+/// What makes a router of a namespace.
+const ROUTES: [(&str, &str); 6] = [
+    ("net.ipv4.ip_forward", "1"),
+    // What comes back takes another way than what goes.
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    // Every hop answers a path trace.
+    ("net.ipv4.icmp_ratelimit", "0"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+];
+
 /// What decides the way besides the destination, at one router.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
@@ -39,16 +51,7 @@ impl Builder<'_> {
         for node in 0..self.network.nodes.len() as NodeId {
             if !self.network.is_host(node) {
                 let place = self.place_of[node as usize];
-                for (key, value) in [
-                    ("net.ipv4.ip_forward", "1"),
-                    // What comes back takes another way than what goes.
-                    ("net.ipv4.conf.all.rp_filter", "0"),
-                    ("net.ipv4.conf.default.rp_filter", "0"),
-                    // Every hop answers a path trace.
-                    ("net.ipv4.icmp_ratelimit", "0"),
-                    ("net.ipv4.conf.all.send_redirects", "0"),
-                    ("net.ipv4.conf.default.send_redirects", "0"),
-                ] {
+                for (key, value) in ROUTES {
                     self.inside(place, Inside::Sysctl(key, value));
                 }
             }

@@ -68,6 +68,22 @@ pub struct RemovedFolders {
     pub failed: Vec<String>,
 }
 
+impl RemovedFolders {
+    fn remove(&mut self, folder: PathBuf) {
+        if is_of_another_user(&folder) {
+            self.kept.push(folder);
+            return;
+        }
+        match fs::remove_dir_all(&folder) {
+            Ok(()) => self.removed.push(folder),
+            Err(error) => {
+                let why = format!("cannot remove {}: {error}", folder.display());
+                self.failed.push(why);
+            }
+        }
+    }
+}
+
 /// Removes the folders of processes that were killed.
 ///
 /// # Errors
@@ -84,18 +100,7 @@ fn left_over_in(folder: &Path) -> io::Result<RemovedFolders> {
         if !name.contains(PURPOSE) || !owned_name::is_left_over(&name) {
             continue;
         }
-        let path = entry.path();
-        if is_of_another_user(&path) {
-            folders.kept.push(path);
-            continue;
-        }
-        match fs::remove_dir_all(&path) {
-            Ok(()) => folders.removed.push(path),
-            Err(error) => {
-                let why = format!("cannot remove {}: {error}", path.display());
-                folders.failed.push(why);
-            }
-        }
+        folders.remove(entry.path());
     }
     folders.removed.sort();
     folders.kept.sort();

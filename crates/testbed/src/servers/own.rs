@@ -299,6 +299,19 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
     }
 }
 
+/// The answer to a question for a page that has arrived so.
+fn page(asked: &http::Asked, arrived: &Arrived) -> Vec<u8> {
+    let body = page_size(&asked.path);
+    let mut reply = http::reply_head(body, asked.keeps, 0).into_bytes();
+    if !asked.head_only {
+        reply.resize(reply.len() + body as usize, b'.');
+    }
+    // All is ready but for the time that it took: the head has the same length with any.
+    let head = http::reply_head(body, asked.keeps, arrived.since());
+    reply[..head.len()].copy_from_slice(head.as_bytes());
+    reply
+}
+
 fn answer_pages(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
     let mut came = Vec::new();
     let mut arrived = Arrived::now();
@@ -307,15 +320,7 @@ fn answer_pages(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
             came.drain(..asked.bytes);
             let number = shared.line().join();
             shared.work(number);
-            let body = page_size(&asked.path);
-            let mut reply = http::reply_head(body, asked.keeps, 0).into_bytes();
-            if !asked.head_only {
-                reply.resize(reply.len() + body as usize, b'.');
-            }
-            // All is ready but for the time that it took: the head has the same length with any.
-            let head = http::reply_head(body, asked.keeps, arrived.since());
-            reply[..head.len()].copy_from_slice(head.as_bytes());
-            stream.stream().write_all(&reply)?;
+            stream.stream().write_all(&page(&asked, &arrived))?;
             if !asked.keeps {
                 return Ok(());
             }

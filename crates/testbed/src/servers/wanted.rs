@@ -35,10 +35,7 @@ pub struct Wanted {
 impl Wanted {
     /// Of a trial that is not refused.
     pub fn from_trial(trial: &Trial, structure: &Structure) -> Self {
-        let host = |name: &String| {
-            let mut hosts = structure.hosts.iter();
-            hosts.find(|(known, _)| known == name).map(|(_, host)| host)
-        };
+        let host = |name: &String| structure.host(name);
         let servers = trial.path.server.iter().filter_map(|server| {
             let forward = server.forward.as_ref();
             let forward = forward.and_then(|name| host(&trial.path.server_named(name)?.at));

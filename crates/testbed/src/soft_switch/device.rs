@@ -362,19 +362,7 @@ impl Device {
         self.events
             .retain(|_, event| !matches!(event, Event::Sent(_) | Event::Ready(_)));
         for egress in 0..self.ports.len() as u16 {
-            let at = usize::from(egress);
-            let port = &mut self.ports[at];
-            port.line = Transmitter::new(port.settings.rate);
-            port.utilisation.set(self.now - self.traced_from, 0);
-            port.ready_at = None;
-            let lost = port.sending.take();
-            self.drops
-                .extend(lost.map(|frame| dropped(frame, Cause::Reset)));
-            while let Some(frame) = self.switch.give_up(self.now, at, &mut self.drops) {
-                self.drops.push(dropped(frame, Cause::Reset));
-            }
-            self.account(egress);
-            self.trace(at);
+            self.reset_port(egress);
         }
         self.switch = Switch::new(&self.settings.queues, self.ports.len(), self.seed);
         // The new one knows no flow and no host.
@@ -396,6 +384,22 @@ impl Device {
             self.begin(egress, due);
         }
         self.trace(port);
+    }
+
+    fn reset_port(&mut self, egress: u16) {
+        let at = usize::from(egress);
+        let port = &mut self.ports[at];
+        port.line = Transmitter::new(port.settings.rate);
+        port.utilisation.set(self.now - self.traced_from, 0);
+        port.ready_at = None;
+        let lost = port.sending.take();
+        self.drops
+            .extend(lost.map(|frame| dropped(frame, Cause::Reset)));
+        while let Some(frame) = self.switch.give_up(self.now, at, &mut self.drops) {
+            self.drops.push(dropped(frame, Cause::Reset));
+        }
+        self.account(egress);
+        self.trace(at);
     }
 
     /// The line is free: the next frame begins.

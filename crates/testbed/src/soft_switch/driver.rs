@@ -263,6 +263,16 @@ impl Driver {
         }
     }
 
+    fn end_trial(&mut self, wired: &mut [Wired]) -> SwitchObservations {
+        self.probes = Probes::default();
+        SwitchObservations {
+            epoch: self.epoch,
+            overflowed: overflowed(wired).saturating_sub(self.overflowed),
+            devices: wired.iter_mut().map(|w| w.device.end_trial()).collect(),
+            ..std::mem::take(&mut self.seen)
+        }
+    }
+
     /// True: to stop.
     fn follow_orders(&mut self, wired: &mut [Wired]) -> bool {
         loop {
@@ -279,13 +289,8 @@ impl Driver {
                 Ok(Order::Cut) => cut(wired),
                 Ok(Order::End(answer)) => {
                     cut(wired);
-                    let mut seen = std::mem::take(&mut self.seen);
-                    seen.epoch = self.epoch;
-                    seen.overflowed = overflowed(wired).saturating_sub(self.overflowed);
-                    seen.devices = wired.iter_mut().map(|w| w.device.end_trial()).collect();
-                    self.probes = Probes::default();
-                    // Whoever asked may have given up.
-                    let _ = answer.send(seen);
+                    // Who asked may have given up.
+                    let _ = answer.send(self.end_trial(wired));
                 }
                 Ok(Order::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => return false,

@@ -56,22 +56,25 @@ pub struct Read {
 const ETHERNET: usize = 14;
 
 impl Read {
-    /// Of a whole frame without its check sequence. What cannot be read is forwarded all the same.
-    pub fn new(frame: &[u8]) -> Self {
-        let other = Self {
+    fn without_ip(frame: &[u8]) -> Self {
+        Self {
             ip_at: None,
             ip_size: frame.len().saturating_sub(ETHERNET) as u32,
             key: None,
             traffic_class: 0,
             payload: None,
             icmp_seq: None,
-        };
+        }
+    }
+
+    /// Of a whole frame without its check sequence. What cannot be read is forwarded all the same.
+    pub fn new(frame: &[u8]) -> Self {
         let Ok(sliced) = SlicedPacket::from_ethernet(frame) else {
-            return other;
+            return Self::without_ip(frame);
         };
         let at = |part: &[u8]| part.as_ptr() as usize - frame.as_ptr() as usize;
         let Some(ip) = sliced.net.as_ref().and_then(Ip::new) else {
-            return other;
+            return Self::without_ip(frame);
         };
         let (ports, payload, icmp_seq) = above_ip(sliced.transport.as_ref());
         let ip_at = at(ip.header);

@@ -30,6 +30,18 @@ impl WatchedProbe {
         let carrier = self.method.carrier();
         (carrier, self.from, self.to, self.port, self.code_point)
     }
+
+    /// Is a packet of this conversation and code point one of its requests?
+    fn sends(&self, key: &FlowKey, code_point: u8) -> bool {
+        let protocol = match self.method.carrier() {
+            Carrier::Icmp => matches!(key.protocol, ICMP | ICMPV6),
+            Carrier::Udp => key.protocol == UDP,
+            Carrier::Tcp => false,
+        };
+        let ends = (self.from, self.to) == (key.from.0, key.to.0);
+        let port = self.port.is_none_or(|port| port == key.to.1);
+        protocol && ends && port && self.code_point == code_point
+    }
 }
 
 /// Every probe of a trial.
@@ -96,16 +108,7 @@ impl Probes {
             return *known;
         }
         let code_point = read.code_point();
-        let is_of = |(_, watched): &(usize, &WatchedProbe)| {
-            let protocol = match watched.method.carrier() {
-                Carrier::Icmp => matches!(key.protocol, ICMP | ICMPV6),
-                Carrier::Udp => key.protocol == UDP,
-                Carrier::Tcp => false,
-            };
-            let ends = (watched.from, watched.to) == (key.from.0, key.to.0);
-            let port = watched.port.is_none_or(|port| port == key.to.1);
-            protocol && ends && port && watched.code_point == code_point
-        };
+        let is_of = |(_, watched): &(usize, &WatchedProbe)| watched.sends(&key, code_point);
         let mut found = self.watched.iter().enumerate().filter(is_of);
         // Two that look alike cannot be told apart.
         let one = found.next().filter(|_| found.next().is_none());
