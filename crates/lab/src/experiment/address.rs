@@ -34,6 +34,7 @@ pub(crate) fn expand(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key
 }
 
 fn split(path: &str, at: &Origin) -> Result<Vec<Step>, Problem> {
+    let problem = |what: &str| Problem::new(at, format!("`{path}` {what}"));
     let mut steps = Vec::new();
     let mut rest = path.trim();
     loop {
@@ -43,19 +44,14 @@ fn split(path: &str, at: &Origin) -> Result<Vec<Step>, Problem> {
             _ => plain(rest),
         };
         if step == Step::Name(String::new()) {
-            let problem = Problem::new(at, format!("`{path}` has an empty step"));
+            let problem = problem("has an empty step");
             return Err(problem.help("a path is names with dots between, like `probe.echo.count`"));
         }
         steps.push(step);
         match after.trim_start().strip_prefix('.') {
             Some(next) => rest = next.trim_start(),
             None if after.trim().is_empty() => return Ok(steps),
-            None => {
-                return Err(Problem::new(
-                    at,
-                    format!("`{path}` lacks a dot after a quote"),
-                ));
-            }
+            None => return Err(problem("lacks a dot after a quote")),
         }
     }
 }

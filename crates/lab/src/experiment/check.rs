@@ -2,7 +2,7 @@
 
 use super::claims::{findings, wrong_figures};
 use super::diagnostic::{Problem, Source};
-use super::factor::{factors, hidden_factors};
+use super::factor::{FactorLevel, factors, hidden_factors};
 use super::sections::{Common, IN_QUICK, IN_WORLD, Setup, TOP, keep, known_keys};
 use super::tree::{Node, Value};
 use delaylab_model::experiment::WorldName;
@@ -36,6 +36,15 @@ pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
     problems
 }
 
+/// Problems of a tree where a factor has this level.
+fn at_level(root: &Node, level: &FactorLevel, problems: &mut Vec<Problem>) {
+    let mut varied = root.clone();
+    match level.apply(&mut varied) {
+        Ok(()) => drop(Setup::read(&varied, problems)),
+        Err(problem) => problems.push(problem),
+    }
+}
+
 /// Problems of a tree, and of the tree with each level applied alone; `recorded`: but for those of findings, and
 /// of factors that hide each other, which are as they were carried out.
 pub(super) fn check(root: &Node, sources: &[Source], recorded: bool) -> Vec<Problem> {
@@ -56,11 +65,7 @@ pub(super) fn check(root: &Node, sources: &[Source], recorded: bool) -> Vec<Prob
         problems.extend(wrong_figures(root, &common, sources));
     }
     for level in factors.iter().flat_map(|factor| &factor.levels) {
-        let mut varied = root.clone();
-        match level.apply(&mut varied) {
-            Ok(()) => drop(Setup::read(&varied, &mut problems)),
-            Err(problem) => problems.push(problem),
-        }
+        at_level(root, level, &mut problems);
     }
     problems
 }

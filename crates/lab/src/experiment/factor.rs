@@ -100,25 +100,27 @@ fn case_of(root: &Node, node: &Node) -> Result<FactorLevel, Problem> {
     let name = table
         .text("name")
         .ok_or_else(|| Problem::new(&node.at, "a case owes a `name` that is text"))?;
-    let mut sets: Vec<Setting> = Vec::new();
-    match table.get("set").map(|node| (node, &node.value)) {
-        None => {}
-        Some((_, Value::Table(pairs))) => {
-            for entry in &pairs.0 {
-                let later = settings(root, &entry.key, &entry.key_at, &entry.node)?;
-                exclude_none(root, &sets, &later)?;
-                sets.extend(later);
-            }
-        }
-        Some((set, _)) => {
-            let problem = Problem::new(&set.at, "`set` of a case is a table of paths");
-            return Err(problem.help("set = { \"path.rate\" = \"10Mbit/s\" }"));
-        }
-    }
     Ok(FactorLevel {
         level: Level::named(name),
-        sets,
+        sets: table
+            .get("set")
+            .map_or(Ok(Vec::new()), |set| sets_of(root, set))?,
     })
+}
+
+/// What a case sets.
+fn sets_of(root: &Node, set: &Node) -> Result<Vec<Setting>, Problem> {
+    let Value::Table(pairs) = &set.value else {
+        let problem = Problem::new(&set.at, "`set` of a case is a table of paths");
+        return Err(problem.help("set = { \"path.rate\" = \"10Mbit/s\" }"));
+    };
+    let mut sets: Vec<Setting> = Vec::new();
+    for entry in &pairs.0 {
+        let later = settings(root, &entry.key, &entry.key_at, &entry.node)?;
+        exclude_none(root, &sets, &later)?;
+        sets.extend(later);
+    }
+    Ok(sets)
 }
 
 fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {

@@ -271,6 +271,16 @@ fn no_factor(factor: &str, known: &[StreamInfo]) -> Option<Said> {
     Some((message, choices(factor, names)))
 }
 
+/// That an experiment does not have this level.
+fn lacks(factor: &str, beyond: Option<Beyond>, level: &str, of: Option<Measure>) -> String {
+    match (beyond, of) {
+        (Some(beyond), _) => format!("`{factor}` has no level {} {level}", sign(beyond)),
+        _ if factor != OF => format!("`{factor}` has no level `{level}`"),
+        (_, Some(measure)) => format!("this experiment keeps no `{measure}` of `{level}`"),
+        (_, None) => format!("this experiment keeps no series of `{level}`"),
+    }
+}
+
 /// The message for an unknown level; `None` if the level exists, or if its factor is unknown and reported already.
 fn no_level(
     factor: &str,
@@ -289,13 +299,7 @@ fn no_level(
     }
     let mut levels = levels(factor, &known);
     levels.retain(|level| !level.label.is_empty());
-    let text = &level.text;
-    let message = match (beyond, of) {
-        (Some(beyond), _) => format!("`{factor}` has no level {} {text}", sign(beyond)),
-        _ if factor != OF => format!("`{factor}` has no level `{text}`"),
-        (_, Some(measure)) => format!("this experiment keeps no `{measure}` of `{text}`"),
-        (_, None) => format!("this experiment keeps no series of `{text}`"),
-    };
+    let message = lacks(factor, beyond, &level.text, of);
     Some((message, nearest(level, &levels)))
 }
 

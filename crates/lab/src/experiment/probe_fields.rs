@@ -37,19 +37,22 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Refu
         }
         (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
     };
-    // In a closed loop round trips add to the waits, so the number of packets due is unknown.
-    let open_loop = section
-        .duration
-        .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
-    let in_time = open_loop.map(|duration| due_in(duration.0, pacing));
     // With both, whichever comes first.
-    match section.count.into_iter().chain(in_time).min() {
+    match section.count.into_iter().chain(due(section, pacing)).min() {
         Some(count) if packets > 0 && packets >= count => {
             let what = format!("{packets} of {count} packets are left out");
             refuse("warmup", what, "nothing would be left")
         }
         _ => Ok(packets),
     }
+}
+
+/// How many packets are due in the probe's duration, where that is known: in a closed loop round trips add to the waits.
+fn due(section: &ProbeSection, pacing: Pacing) -> Option<u64> {
+    let open_loop = section
+        .duration
+        .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
+    open_loop.map(|duration| due_in(duration.0, pacing))
 }
 
 /// How many packets are due in `time` nanoseconds, on average, rounded up.

@@ -100,6 +100,15 @@ fn plain(expected: &str) -> String {
     }
 }
 
+/// The digits of a number; nothing of any other value.
+fn number_in_words(value: &Value) -> String {
+    match value {
+        Value::Integer(integer) => integer.to_string(),
+        Value::Float(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
 fn in_words(found: Unexpected<'_>) -> String {
     match found {
         Unexpected::Bool(truth) => format!("`{truth}`"),
@@ -159,11 +168,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         // A choice that reads as a number, such as version 2 of HTTP, needs no quotes.
-        let number = match &self.value {
-            Value::Integer(integer) => integer.to_string(),
-            Value::Float(number) => number.to_string(),
-            _ => String::new(),
-        };
+        let number = number_in_words(&self.value);
         let named = variants.iter().find(|variant| **variant == number);
         let read = match (&self.value, named) {
             (Value::Text(text), _) => visitor.visit_enum(Choice(text)),

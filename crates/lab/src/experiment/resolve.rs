@@ -553,6 +553,15 @@ fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem>
     })
 }
 
+/// A combination's trial with this number and seed, and what is drawn by them.
+fn drawn(trial: &Trial, id: u32, seed: u64) -> Trial {
+    let mut trial = trial.clone();
+    (trial.id, trial.seed) = (id, seed);
+    draw(&mut trial);
+    draw_staggers(&mut trial);
+    trial
+}
+
 /// The numbered trials of all repeats, in the order in which they run.
 fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Planned> {
     let mut random = SplitMix::new(seed);
@@ -564,13 +573,9 @@ fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Pla
         }
         for index in order {
             let (trial, levels) = &combinations[index];
-            let mut trial = trial.clone();
-            trial.id = planned.len() as u32;
-            trial.seed = seed_of_repeat(seed, repeat);
-            draw(&mut trial);
-            draw_staggers(&mut trial);
+            let id = planned.len() as u32;
             planned.push(Planned {
-                trial,
+                trial: drawn(trial, id, seed_of_repeat(seed, repeat)),
                 factors: levels.clone(),
                 repeat,
             });

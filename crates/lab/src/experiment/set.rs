@@ -49,21 +49,25 @@ pub(super) fn apply_sets(
     }
 }
 
-fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Problem> {
-    let places = address::expand(root, path, at)?;
-    let refused = |first: &str| match first {
+/// Why a section or a field at the top is not set.
+fn why_not(first: &str) -> Option<&'static str> {
+    match first {
         "world" => Some("choose the world with --world"),
         "name" | "resolved" => Some("it says which experiment this is"),
         "in" | "quick" => {
             Some("set the path itself: it is laid over the world's and the short form's")
         }
         _ => None,
-    };
+    }
+}
+
+fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Problem> {
+    let places = address::expand(root, path, at)?;
     for place in &places {
         let [Key::Name(first), ..] = place.as_slice() else {
             continue;
         };
-        if let Some(why) = refused(first) {
+        if let Some(why) = why_not(first) {
             return Err(Problem::new(at, format!("`{path}` cannot be set")).help(why));
         }
         if !TOP.contains(&first.as_str()) {

@@ -139,6 +139,15 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Which packets of a trial came back to back with the one before.
+    fn back_to_back(&self, trial: u32) -> Result<Values, MeasureUnavailable> {
+        let mut seen = BackToBack::default();
+        let records = self.records.iter().flat_map(|(records, _)| records);
+        let of_trial = records.filter(|record| record.trial == trial);
+        of_trial.for_each(|record| seen.push(record));
+        seen.finish()
+    }
+
     /// Adds a stream with its records, in any order, and how to read them.
     pub fn push(&mut self, info: StreamInfo, mut records: Vec<Record>, facts: RecordFacts) {
         records.sort_unstable_by_key(|record| record.seq);
@@ -231,14 +240,7 @@ impl Data for Samples {
                 };
                 periodic::values(records, facts, &watched)
             }
-            Measure::BackToBack => {
-                let mut seen = BackToBack::default();
-                let trial = self.streams[stream].trial;
-                let records = self.records.iter().flat_map(|(records, _)| records);
-                let of_trial = records.filter(|record| record.trial == trial);
-                of_trial.for_each(|record| seen.push(record));
-                seen.finish()
-            }
+            Measure::BackToBack => self.back_to_back(self.streams[stream].trial),
             Measure::Valid => Ok(Values::Trial(1.0)),
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
             _ if measure.kept_as().is_series() => match self.series.get(&stream) {

@@ -75,16 +75,11 @@ impl Dimension {
 /// A number with three significant digits, but with all digits before the point, and a typographic minus sign.
 /// Zeros at the end of the fraction mean that it was rounded.
 pub fn format_number(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned(); // never "-0"
-    }
-    if value.is_infinite() {
-        return if value > 0.0 {
-            "infinity"
-        } else {
-            "−infinity"
-        }
-        .to_owned();
+    match value {
+        0.0 => return "0".to_owned(), // never "-0"
+        f64::INFINITY => return "infinity".to_owned(),
+        f64::NEG_INFINITY => return "−infinity".to_owned(),
+        _ => {}
     }
     let magnitude = value.abs();
     if !(1e-4..1e15).contains(&magnitude) {

@@ -40,10 +40,14 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    const UNKNOWN: Self = Self {
-        is_true: 0.0,
-        is_false: 0.0,
-    };
+    /// Of a verdict that stays what it is.
+    fn certain(verdict: Verdict) -> Self {
+        let chance = |it| f64::from(u8::from(verdict == it));
+        Self {
+            is_true: chance(Verdict::True),
+            is_false: chance(Verdict::False),
+        }
+    }
 
     /// Chance of a verdict true or false.
     pub fn decided(self) -> f64 {
@@ -145,17 +149,7 @@ fn of_comparison(sides: (&Value, &Value), compared: &Compared, scale: Scale) -> 
         false => scale.packets,
     };
     let Some(found) = Found::new(sides, compared) else {
-        return match compared.verdict {
-            Verdict::True => Forecast {
-                is_true: 1.0,
-                ..Forecast::UNKNOWN
-            },
-            Verdict::False => Forecast {
-                is_false: 1.0,
-                ..Forecast::UNKNOWN
-            },
-            Verdict::Undecided | Verdict::NotApplicable => Forecast::UNKNOWN,
-        };
+        return Forecast::certain(compared.verdict);
     };
     let above = (compared.above).map_or([0.0, 1.0], |bound| found.chances(bound, times));
     let below = (compared.below).map_or([1.0, 0.0], |bound| found.chances(bound, times));
@@ -175,6 +169,12 @@ struct Found {
     is_unseen: bool,
 }
 
+/// Is it a share of none or of all?
+fn is_edge(side: &Value, value: Option<f64>) -> bool {
+    let is_share = matches!(side, Value::Statistic(statistic) if statistic.is_share());
+    is_share && [Some(0.0), Some(1.0)].contains(&value)
+}
+
 impl Found {
     /// `None` where there is no interval, or nothing varies. What is true or false whatever the missing end is, is taken to
     /// reach as far to that side as to the other.
@@ -188,10 +188,6 @@ impl Found {
             (Some(down), Some(up)) => (down, up),
             (Some(known), None) | (None, Some(known)) if is_decided => (known, known),
             _ => return None,
-        };
-        let is_edge = |side: &Value, value: Option<f64>| {
-            let is_share = matches!(side, Value::Statistic(statistic) if statistic.is_share());
-            is_share && [Some(0.0), Some(1.0)].contains(&value)
         };
         let is_edge = is_edge(left, compared.left) || is_edge(right, compared.right);
         let found = Self {

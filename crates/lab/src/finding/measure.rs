@@ -439,15 +439,9 @@ impl Reader {
     fn of_answered(&mut self, record: &Record) -> Option<i64> {
         match self.measure {
             RoundTrip | Ipdv => record.round_trip(),
-            Pdv => {
-                let delay = record.round_trip();
-                self.above_least(delay)
-            }
+            Pdv => record.round_trip().map(|delay| self.above_least(delay)),
             IpdvOf(of) => self.delay(record, of),
-            PdvOf(of) => {
-                let delay = self.delay(record, of);
-                self.above_least(delay)
-            }
+            PdvOf(of) => (self.delay(record, of)).map(|delay| self.above_least(delay)),
             Response => self.delay(record, DelayOf::Response),
             Network => self.delay(record, DelayOf::Network),
             Host => self.delay(record, DelayOf::Host),
@@ -477,8 +471,8 @@ impl Reader {
     }
 
     /// Tracks the smallest delay. `finish` subtracts it, because only then it is known.
-    fn above_least(&mut self, delay: Option<Nanos>) -> Option<Nanos> {
-        self.least = self.least.min(delay?);
+    fn above_least(&mut self, delay: Nanos) -> Nanos {
+        self.least = self.least.min(delay);
         delay
     }
 

@@ -44,10 +44,9 @@ pub fn values(
     }
     let places: BTreeMap<u64, usize> = records.iter().map(|r| r.seq).zip(0..).collect();
     let late: Vec<Excursion> = excursions.iter().collect();
-    let causes = if watched.any {
-        by_name(&late, facts, watched)
-    } else {
-        by_time(&late, records)?
+    let causes = match watched.any {
+        true => by_name(&late, facts, watched),
+        false => by_time(&late, records)?,
     };
     for (late, periodic) in late.iter().zip(causes) {
         if let Some(&place) = places.get(&late.seq) {

@@ -171,27 +171,13 @@ impl LimitCheck {
         let value = self.functional.value(&mut values);
         let holds = |value: f64| self.limit.beyond.holds(value, bound);
         let beyond = value.map(holds);
-        // Packets without the measure may have had none of it, or as much as their response took. One that had none is the
-        // least one, above which all are.
         let without = std::mem::take(&mut self.without);
-        let is_open = beyond == Some(false) && !without.is_empty() && is_monotone(self.functional);
-        let may_hold = is_open.then(|| {
-            let longest = without.iter().copied().fold(0.0, f64::max);
-            let least = least.filter(|_| is_above_least(self.measure));
-            let may = [0.0, 1.0].into_iter().any(|part| {
-                let missing = without.iter().map(|response| response * part);
-                let mut all = match least {
-                    None => [&values[..], &missing.collect::<Vec<_>>()].concat(),
-                    Some(least) => {
-                        let known = values.iter().map(|value| value + least);
-                        above_least(known.chain(missing).collect())
-                    }
-                };
-                self.functional.value(&mut all).is_some_and(holds)
-            });
-            may.then_some((without.len(), longest))
-        });
-        let may_hold = may_hold.flatten();
+        let least = least.filter(|_| is_above_least(self.measure));
+        let is_open = beyond == Some(false)
+            && !without.is_empty()
+            && may_hold(self.functional, least, &values, &without, holds);
+        let longest = without.iter().copied().fold(0.0, f64::max);
+        let may_hold = is_open.then_some((without.len(), longest));
         let shown = |value: f64| match dimension {
             Dimension::NUMBER if self.limit.statistic.is_share() => {
                 format!("{} %", super::dimension::format_number(value * 100.0))
@@ -240,6 +226,29 @@ const fn is_part_of_response(measure: Measure) -> bool {
 /// Is it what a delay is above the least one?
 const fn is_above_least(measure: Measure) -> bool {
     matches!(measure, Measure::PdvOf(_))
+}
+
+/// May a condition hold that does not, with the packets that do not have the measure? They may have had none of it, or as much as
+/// their response took. One that had none is the least one, above which all are.
+fn may_hold(
+    functional: Functional,
+    least: Option<f64>,
+    values: &[f64],
+    without: &[f64],
+    holds: impl Fn(f64) -> bool,
+) -> bool {
+    let holds_with = |part| {
+        let missing = without.iter().map(|response| response * part);
+        let mut all = match least {
+            None => values.iter().copied().chain(missing).collect(),
+            Some(least) => {
+                let known = values.iter().map(|value| value + least);
+                above_least(known.chain(missing).collect())
+            }
+        };
+        functional.value(&mut all).is_some_and(&holds)
+    };
+    is_monotone(functional) && [0.0, 1.0].into_iter().any(holds_with)
 }
 
 fn above_least(mut values: Vec<f64>) -> Vec<f64> {

@@ -8,7 +8,7 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
-use delaylab_model::trial::{ProbeFacts, ReflectorClock};
+use delaylab_model::trial::{ProbeFacts, ReflectorClock, Trial};
 use delaylab_model::world::{Clock, Sink, TrialFacts, World};
 use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
@@ -16,6 +16,7 @@ use delaylab_store::begun::{self, Ended};
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
+use std::io;
 
 /// Runs single trials: where to record them, and what stops them.
 #[derive(Clone, Copy)]
@@ -45,6 +46,48 @@ impl<E: Into<LabError>> From<E> for BrokenOff {
 }
 
 impl TrialRunner<'_> {
+    fn is_over_when_stopped(&self) -> bool {
+        self.stop_means == StopMeans::Over
+    }
+
+    /// Prepares to record a trial that began so.
+    fn recorder(&self, trial: &Trial, begun: &Begun) -> Result<Recorder<'_>, StoreError> {
+        let threads = if self.has_idle_thread { usize::MAX } else { 1 };
+        let writer = self.writer.map(|writer| match begun.clock {
+            Clock::Real => writer.begin_trial(trial.id),
+            Clock::Simulated => writer.begin_repeatable_trial(trial.id, threads),
+        });
+        let is_over = self.is_over_when_stopped();
+        let counts = begun.clock == Clock::Real && (is_over || trial.is_endless());
+        let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
+        let recorder = recorder.counting(counts.then(|| begun.to_note()));
+        Ok(recorder.outlasting_storage(is_over))
+    }
+
+    /// Makes a trial part of the stored run. Why it could not be stored, where the run is over with it all the same.
+    fn store(
+        &self,
+        trial: u32,
+        not_stored: Option<io::Error>,
+        writer: Option<TrialWriter>,
+        rows: &[TrialRow],
+    ) -> Result<Option<String>, LabError> {
+        let stored = match (not_stored, writer) {
+            (Some(error), _) => Err(LabError::Recording(error)),
+            (None, Some(writer)) => finish(writer, rows).map_err(LabError::Store),
+            (None, None) => Ok(()),
+        };
+        let is_recorded = |run: &RunWriter| run.recorded().is_ok_and(|all| all.contains(&trial));
+        let is_over = self.is_over_when_stopped();
+        match stored {
+            Ok(()) => Ok(None),
+            // It is part of the run: what it has twice is tidied when that ends.
+            Err(_) if is_over && self.writer.is_some_and(is_recorded) => Ok(None),
+            Err(error) if is_over => Ok(Some(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Runs a trial and records it. `turn`: how many trials ran before. Returns `None` if the user asked
     /// to stop.
     pub(super) fn trial(
@@ -58,16 +101,7 @@ impl TrialRunner<'_> {
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
-        let threads = if self.has_idle_thread { usize::MAX } else { 1 };
-        let writer = self.writer.map(|writer| match begun.clock {
-            Clock::Real => writer.begin_trial(trial.id),
-            Clock::Simulated => writer.begin_repeatable_trial(trial.id, threads),
-        });
-        let is_over = self.stop_means == StopMeans::Over;
-        let counts = begun.clock == Clock::Real && (is_over || trial.is_endless());
-        let recorder = Recorder::new(writer.transpose()?, trial, self.watch)
-            .counting(counts.then(|| begun.to_note()))
-            .outlasting_storage(is_over);
+        let recorder = self.recorder(trial, &begun)?;
         let run = |sink: &mut dyn Sink| world.run(trial, sink);
         let (ran, recorder, recorded) = match begun.clock {
             // Who watches wants to see packets before there are thousands.
@@ -77,7 +111,7 @@ impl TrialRunner<'_> {
             clock => pipeline::run(clock, recorder, run),
         };
         let Recorded {
-            writer,
+            mut writer,
             begun: noted,
             count,
             not_stored,
@@ -92,16 +126,12 @@ impl TrialRunner<'_> {
         if stopped && self.stop_means == StopMeans::Interrupted && !trial.is_endless() {
             return Ok(None);
         }
+        // An error may come from the stop itself (a session not set up): a resumable run has not failed, and what sent nothing
+        // has no results.
+        let is_of_stop = stopped && (!self.is_over_when_stopped() || sent_nothing(&summaries));
         let TrialFacts { probes, streams } = match ran {
             Ok(facts) => facts,
-            // The error may come from the stop itself (a session not set up): a resumable run has not failed, and what sent
-            // nothing has no results.
-            Err(_)
-                if stopped
-                    && (self.stop_means == StopMeans::Interrupted || sent_nothing(&summaries)) =>
-            {
-                return Ok(None);
-            }
+            Err(_) if is_of_stop => return Ok(None),
             Err(error) => {
                 let error = LabError::World(error);
                 return Err(BrokenOff { error, summaries });
@@ -113,34 +143,16 @@ impl TrialRunner<'_> {
             .collect();
         withdraw_one_way(&mut summaries, &probes);
         let ended = clock::monotonic();
-        let noted = noted.filter(|_| writer.is_some()).map(|noted| {
-            let facts = probes.clone();
-            noted.ending(Ended {
+        if let (Some(noted), Some(writer), None) = (noted, &mut writer, &not_stored) {
+            // Tables take the room of all records once more. Without the note what is recorded would count as cut short.
+            let _ = writer.note_begun(&noted.ending(Ended {
                 monotonic: ended,
                 records: count,
-                facts,
-            })
-        });
+                facts: probes.clone(),
+            }));
+        }
         let rows = begun.rows(planned, turn, probes, &summaries, ended);
-        let stored = match (not_stored, writer) {
-            (Some(error), _) => Err(LabError::Recording(error)),
-            (None, Some(mut writer)) => {
-                // Tables take the room of all records once more. Without the note what is recorded would count as cut short.
-                let _ = noted.map(|noted| writer.note_begun(&noted));
-                finish(writer, &rows).map_err(LabError::Store)
-            }
-            (None, None) => Ok(()),
-        };
-        let is_recorded = |run: &RunWriter| run.recorded().is_ok_and(|all| all.contains(&trial.id));
-        let not_stored = match stored {
-            // It is part of the run: what it has twice is tidied when that ends.
-            Err(_) if is_over && self.writer.is_some_and(is_recorded) => None,
-            Err(error) if is_over => Some(error.to_string()),
-            stored => {
-                stored?;
-                None
-            }
-        };
+        let not_stored = self.store(trial.id, not_stored, writer, &rows)?;
         Ok(Some(TrialOutcome {
             rows,
             summaries,

@@ -197,6 +197,21 @@ impl Parser<'_> {
 
 /// Rules for claims.
 impl Parser<'_> {
+    /// A factor, and which of its levels.
+    fn each(&mut self) -> Parsed<Each> {
+        let span = self.span();
+        let factor = self.factor()?;
+        let levels = match self.takes_word("in") {
+            true => self.levels()?,
+            false => Vec::new(),
+        };
+        Ok(Each {
+            factor,
+            levels,
+            span,
+        })
+    }
+
     fn for_each(&mut self) -> Parsed<Vec<Each>> {
         let mut each = Vec::new();
         if !self.takes_word("for") {
@@ -206,17 +221,7 @@ impl Parser<'_> {
             return self.expected("`each` after `for`");
         }
         loop {
-            let span = self.span();
-            let factor = self.factor()?;
-            let levels = match self.takes_word("in") {
-                true => self.levels()?,
-                false => Vec::new(),
-            };
-            each.push(Each {
-                factor,
-                levels,
-                span,
-            });
+            each.push(self.each()?);
             if !self.takes_sign(",") {
                 break;
             }

@@ -208,29 +208,13 @@ impl ComparisonContext<'_> {
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b, evaluation)?;
-        let (bounds, value, range) = match compared.by {
-            ComparisonScale::Difference => {
-                let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
-                let range = Range::new(self.relation, 0.0);
-                let bounds = evaluation.interval(&difference)?;
-                let bounds = within(bounds, ends::result(Operator::Minus, ends[0], ends[1]));
-                (bounds, difference.value, range)
-            }
-            ComparisonScale::Ratio => {
-                let logarithm = Replicates::combine(&[&a, &b], |x| (x[0] / x[1]).ln());
-                let bounds = evaluation.interval(&logarithm)?;
-                let exponential = Bounds {
-                    low: bounds.low.exp(),
-                    high: bounds.high.exp(),
-                    ..bounds
-                };
-                (
-                    within(exponential, ends::result(Operator::Over, ends[0], ends[1])),
-                    a.value / b.value,
-                    Range::new(self.relation, 1.0),
-                )
-            }
+        let (bounds, operator, value) = interval_by(compared.by, &a, &b, evaluation)?;
+        let bounds = within(bounds, ends::result(operator, ends[0], ends[1]));
+        let equal = match compared.by {
+            ComparisonScale::Difference => 0.0,
+            ComparisonScale::Ratio => 1.0,
         };
+        let range = Range::new(self.relation, equal);
         compared.value_unit = self.value_dimension(compared.by).to_string();
         compared.value = finite(value);
         compared.ends = Ends::finite(bounds.low, bounds.high);
@@ -445,6 +429,32 @@ const fn by_name(by: ComparisonScale) -> &'static str {
     match by {
         ComparisonScale::Difference => "difference",
         ComparisonScale::Ratio => "ratio",
+    }
+}
+
+/// The interval of a comparison by difference or by ratio, the operation, and its result.
+fn interval_by(
+    by: ComparisonScale,
+    a: &Replicates,
+    b: &Replicates,
+    evaluation: &Evaluation<'_>,
+) -> Result<(Bounds, Operator, f64), String> {
+    match by {
+        ComparisonScale::Difference => {
+            let difference = Replicates::combine(&[a, b], |x| x[0] - x[1]);
+            let bounds = evaluation.interval(&difference)?;
+            Ok((bounds, Operator::Minus, difference.value))
+        }
+        ComparisonScale::Ratio => {
+            let logarithm = Replicates::combine(&[a, b], |x| (x[0] / x[1]).ln());
+            let bounds = evaluation.interval(&logarithm)?;
+            let exponential = Bounds {
+                low: bounds.low.exp(),
+                high: bounds.high.exp(),
+                ..bounds
+            };
+            Ok((exponential, Operator::Over, a.value / b.value))
+        }
     }
 }
 

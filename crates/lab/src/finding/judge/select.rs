@@ -75,6 +75,15 @@ impl Selection {
         Ok(chosen.into_iter().map(|index| known[index]).collect())
     }
 
+    /// What of it selects trials, and not streams within them.
+    fn of_trials(&self) -> Self {
+        let is_of_trials = |it: &&Selector| ![PROBE, OF].contains(&it.factor.as_str());
+        let selectors = self.selectors.iter().filter(is_of_trials);
+        Self {
+            selectors: selectors.cloned().collect(),
+        }
+    }
+
     /// That trials with these levels are there, and have no stream of the measure; `None` where it is not for that.
     fn lacked(
         &self,
@@ -82,11 +91,7 @@ impl Selection {
         own: &[StreamInfo],
         streams: &[StreamInfo],
     ) -> Option<String> {
-        let is_of_trials = |it: &&Selector| ![PROBE, OF].contains(&it.factor.as_str());
-        let of_trials = self.selectors.iter().filter(is_of_trials);
-        let of_trials = Self {
-            selectors: of_trials.cloned().collect(),
-        };
+        let of_trials = self.of_trials();
         let is_lacked = |selection: &&Self| {
             let mut selectors = selection.selectors.iter();
             selectors.all(|it| known_factor(&it.factor, own).is_ok())
@@ -231,6 +236,16 @@ pub(crate) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
     levels
 }
 
+/// These levels and one more.
+fn and(before: &[FixedLevel], factor: &Each, level: &Level) -> Vec<FixedLevel> {
+    let mut fixed = before.to_vec();
+    fixed.push(FixedLevel {
+        factor: factor.factor.clone(),
+        level: level.label.clone(),
+    });
+    fixed
+}
+
 /// The combinations of `for each` levels that the run has; without `for each`, one empty combination.
 /// An error, a clause, if the run lacks a named factor, a named level or every combination.
 pub(super) fn fixed_levels(
@@ -241,17 +256,7 @@ pub(super) fn fixed_levels(
     for factor in each {
         let levels = chosen_levels(factor, streams)?;
         all = (all.iter())
-            .flat_map(|before| {
-                let with = |level: &Level| {
-                    let mut fixed = before.clone();
-                    fixed.push(FixedLevel {
-                        factor: factor.factor.clone(),
-                        level: level.label.clone(),
-                    });
-                    fixed
-                };
-                levels.iter().map(with).collect::<Vec<_>>()
-            })
+            .flat_map(|before| levels.iter().map(move |level| and(before, factor, level)))
             .collect();
     }
     all.retain(|fixed| Selection::at(fixed).streams(streams).is_ok());

@@ -11,7 +11,7 @@ use crate::finding::verdict::Verdict;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::comparison::{Replicates, Resampling};
 use delaylab_stats::steps::{
-    self, Detection, Doubt, Point, Power, Settings, Verdict as Found, detect_cells,
+    self, Detection, Doubt, Jump, Point, Power, Settings, Verdict as Found, detect_cells,
 };
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -75,15 +75,18 @@ pub(super) fn says(detection: &Detection) -> String {
         Found::CannotTell(doubt) => doubt.to_string(),
     };
     let sizes = detection.sizes.len();
-    let jump = detection.jump.map_or(String::new(), |jump| {
-        format!(
-            "; the {} sizes from {} B on, beyond a jump of {}, are left out",
-            jump.sizes,
-            jump.at,
-            format_duration_f64(jump.height_ns)
-        )
-    });
+    let jump = detection.jump.as_ref().map_or(String::new(), left_out);
     format!("{what} ({sizes} sizes{jump})")
+}
+
+/// Which sizes are left out because of a jump.
+fn left_out(jump: &Jump) -> String {
+    format!(
+        "; the {} sizes from {} B on, beyond a jump of {}, are left out",
+        jump.sizes,
+        jump.at,
+        format_duration_f64(jump.height_ns)
+    )
 }
 
 /// Describes the range of unequal step heights, and a separate jump.

@@ -12,12 +12,7 @@ pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
     let each = parser.for_each()?;
     let statistic = parser.limited()?;
     let Some(beyond) = parser.beyond() else {
-        if *parser.peek() == Token::Sign("==") {
-            let message =
-                "measured values are never exactly equal: write what must not be, like `> 0`";
-            return parser.error(parser.span(), message);
-        }
-        return parser.expected("<, <=, > or >= and a bound: `> +10%`, `> +2ms` or `> 30ms`");
+        return parser.without_relation();
     };
     parser.take();
     let bound = parser.limit_bound(&statistic, beyond)?;
@@ -33,6 +28,16 @@ pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
 }
 
 impl Parser<'_> {
+    /// The error where no relation follows.
+    fn without_relation<T>(&self) -> Parsed<T> {
+        if *self.peek() == Token::Sign("==") {
+            let message =
+                "measured values are never exactly equal: write what must not be, like `> 0`";
+            return self.error(self.span(), message);
+        }
+        self.expected("<, <=, > or >= and a bound: `> +10%`, `> +2ms` or `> 30ms`")
+    }
+
     /// Parses a statistic, or the single word `lost`, which means `share(lost > 0)`.
     fn limited(&mut self) -> Parsed<Statistic> {
         let span = self.span();

@@ -16,6 +16,20 @@ const FITS: [(&str, Fit); 3] = [
     ("steps", Fit::Steps),
 ];
 
+/// Which of the statistics, and of these other words, may be meant by a name that is none.
+fn known_statistics(name: &str, words: &[&str]) -> Option<String> {
+    let functions = Functional::PLAIN.iter().map(|row| row.0);
+    let fits = FITS.iter().map(|row| row.0);
+    // Suggest only the usual percentiles.
+    let others = ["share", "p50", "p90", "p99", "p999"];
+    let words = words.iter().copied();
+    let known: Vec<&str> = words.chain(functions).chain(fits).chain(others).collect();
+    choices(name, known).map(|help| match help.starts_with("one of") {
+        true => help + ", and other p1 to p99",
+        false => help,
+    })
+}
+
 /// The form of statistic that a name begins.
 enum Form {
     Of(Functional),
@@ -252,18 +266,7 @@ impl Parser<'_> {
                     "p50"
                 }
             )),
-            None => {
-                let functions = Functional::PLAIN.iter().map(|row| row.0);
-                let fits = FITS.iter().map(|row| row.0);
-                // Suggest only the usual percentiles.
-                let others = ["share", "p50", "p90", "p99", "p999"];
-                let words = words.iter().copied();
-                let known: Vec<&str> = words.chain(functions).chain(fits).chain(others).collect();
-                choices(name, known).map(|help| match help.starts_with("one of") {
-                    true => help + ", and other p1 to p99",
-                    false => help,
-                })
-            }
+            None => known_statistics(name, words),
         };
         Err(error)
     }

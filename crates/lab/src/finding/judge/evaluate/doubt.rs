@@ -147,6 +147,17 @@ impl Evaluation<'_> {
         none_of(share == 0.0, self.count_of(*index), most, noun(leaf))
     }
 
+    /// As how many independent packets the points of a fit say: those of the levels of one repeat say as much as those of one
+    /// of them.
+    fn effective_of(&self, fit: &FitPlan) -> f64 {
+        let statistics = fit.leaves.iter();
+        let statistics = statistics.filter_map(|&leaf| self.statistics[leaf].as_ref());
+        let statistics: Vec<_> = statistics.collect();
+        let trials: BTreeSet<usize> = statistics.iter().flat_map(|it| it.trials()).collect();
+        let of_all: f64 = statistics.iter().map(|it| it.effective).sum();
+        of_all / self.design.trials_a_repeat(&trials)
+    }
+
     pub(super) fn fit_doubt(&self, fit: &FitPlan) -> Option<String> {
         let each = fit.leaves.iter();
         let doubts = each.filter_map(|&leaf| Some((leaf, self.leaf_doubt(leaf, true)?)));
@@ -163,13 +174,7 @@ impl Evaluation<'_> {
         if each_is_known {
             return None;
         }
-        let statistics = fit.leaves.iter();
-        let statistics = statistics.filter_map(|&leaf| self.statistics[leaf].as_ref());
-        let statistics: Vec<_> = statistics.collect();
-        // Packets of the levels of one repeat say as much as those of one of them.
-        let trials: BTreeSet<usize> = statistics.iter().flat_map(|it| it.trials()).collect();
-        let of_all: f64 = statistics.iter().map(|it| it.effective).sum();
-        let effective = of_all / self.design.trials_a_repeat(&trials);
+        let effective = self.effective_of(fit);
         (effective < MIN_EFFECTIVE_OF_FIT).then(|| {
             format!("all its points together say as much as {effective:.0} independent packets")
         })
