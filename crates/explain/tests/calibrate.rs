@@ -282,6 +282,61 @@ fn a_shaper_is_told_from_a_link() {
     model_agrees(&resolved, &seen, &found, 0.03);
 }
 
+/// Before a line that is hardly faster, the burst passes at the line's rate, and the slope is as much as a link of the rate has.
+#[test]
+fn a_shaper_near_the_rate_of_its_line_is_no_link() {
+    for mbit in [6.0, 7.0, 8.0, 9.0] {
+        let sets = [
+            ("path.switch.shaper.rate", format!("{mbit}Mbit/s")),
+            ("path.switch.shaper.burst", "40kB".to_owned()),
+            ("probe.*.duration", "3s".to_owned()),
+        ];
+        let (resolved, _, found) = of(&sets);
+        assert!(
+            matches!(found.limiter, Some(Limiter::Shaper(_))),
+            "{mbit}: {found:#?}"
+        );
+        assert!(near(bits(&found), mbit * 1e6, 0.002), "{mbit}: {found:#?}");
+        let bucket = found.bucket().unwrap();
+        let burst = bucket.burst.unwrap();
+        assert!(has(burst.interval.unwrap(), 40_000.0), "{mbit}: {burst:?}");
+        // The line's rate is no ceiling of the shaper.
+        assert_eq!(bucket.ceiling, None, "{mbit}");
+        let line = bucket.line.unwrap().on_the_wire;
+        assert!(near(line, 800.0, 0.01), "{mbit}: {line}");
+        let open = found
+            .unknown
+            .iter()
+            .any(|one| one.what == "a line or a ceiling");
+        assert!(open, "{:?}", found.unknown);
+        // A faster line does not help: the shaper still holds what it held.
+        let faster = [("path.rate", "20Mbit/s".to_owned())];
+        let changed: Vec<_> = short(&sets).into_iter().chain(faster.clone()).collect();
+        let truth = simulated(&resolve(&catalogue(), &changed));
+        let pairs = pairs(&resolved, &found, &truth, &faster);
+        let overflow = pairs.iter().filter(|pair| !pair.measured.unloaded);
+        let overflow: Vec<_> = overflow.cloned().collect();
+        assert!(!overflow.is_empty());
+        are_near(&overflow, overlay::Measure::Network, 0.1);
+    }
+}
+
+/// A ceiling below what all lines together allow is none of a line.
+#[test]
+fn a_ceiling_below_the_line_is_found() {
+    let sets = [
+        ("path.switch.shaper.rate", "6Mbit/s".to_owned()),
+        ("path.switch.shaper.burst", "40kB".to_owned()),
+        ("path.switch.shaper.ceil", "8Mbit/s".to_owned()),
+        ("probe.*.duration", "3s".to_owned()),
+    ];
+    let (_, _, found) = of(&sets);
+    let bucket = found.bucket().unwrap();
+    assert_eq!(bucket.line, None, "{bucket:?}");
+    let ceiling = bucket.ceiling.unwrap();
+    assert!(near(ceiling.bits_per_second(), 8e6, 0.02), "{bucket:?}");
+}
+
 #[test]
 fn two_rates_are_found() {
     let bucket =

@@ -39,15 +39,10 @@ pub(super) enum Sends {
 }
 
 impl Overflow {
-    /// Every packet, with what it found. `ceiling`: nanoseconds a byte of a rate that is higher at first.
-    pub(super) fn standing(
-        &self,
-        rate: &Rate,
-        sends: Sends,
-        ceiling: Option<f64>,
-    ) -> Vec<Standing> {
+    /// Every packet, with what it found. `first`: nanoseconds a byte of a rate that is higher at first.
+    pub(super) fn standing(&self, rate: &Rate, sends: Sends, first: Option<f64>) -> Vec<Standing> {
         let byte = rate.ns_per_byte.value;
-        let fastest = ceiling.unwrap_or(byte);
+        let fastest = first.unwrap_or(byte);
         let own = match sends {
             Sends::AtItsRate => byte,
             Sends::AtOnce => 0.0,

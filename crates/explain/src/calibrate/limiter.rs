@@ -4,7 +4,9 @@
 //! A link takes as much longer for a larger packet as its rate says, also without load; through a bucket that is full a packet
 //! passes at once, whatever its size. So the slope of the minimum delay in size, compared with the rate under
 //! overflow, tells a link from a shaper, unless other links have as much: then what passed at once after a rest does, which is
-//! a packet before a link and the burst before a shaper. A policer loses packets while those that it takes wait for nothing.
+//! a packet before a link and the burst before a shaper. Where lines are slow the burst passes at the line's rate: a shaper's
+//! packets then leave faster at first than later, which those of a link never do. A policer loses packets while those that it
+//! takes wait for nothing.
 
 use super::Calibration;
 use super::buffer::{Buffer, Counts};
@@ -56,6 +58,17 @@ pub struct Bucket {
     pub burst: Option<Estimate>,
     /// A second bucket, at whose rate packets leave until the first is empty.
     pub ceiling: Option<Ceiling>,
+    /// The line behind the bucket, where packets left at its rate until the bucket was empty.
+    pub line: Option<LineRate>,
+}
+
+/// The rate of a line behind a bucket, in nanoseconds a byte.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LineRate {
+    /// A byte that the bucket counts.
+    pub counted: f64,
+    /// A byte on the wire.
+    pub on_the_wire: f64,
 }
 
 /// The higher of two rates.
@@ -130,6 +143,21 @@ impl Verdict {
             };
         }
         self
+    }
+
+    /// The same where it may be a link, by whether packets leave faster at first than later, in every trial. `counted`: with
+    /// packets as large as a bucket counts them.
+    pub(super) fn by_rates(self, counted: &[Overflow]) -> Self {
+        let late = Rate::late(counted).filter(|_| self.is_link || self.is_open);
+        let is_shaper = late.is_some_and(|late| {
+            let mut each = counted.iter();
+            each.all(|overflow| rise(overflow, &late, 0.0).is_some())
+        });
+        Self {
+            is_link: self.is_link && !is_shaper,
+            is_open: self.is_open && !is_shaper,
+            ..self
+        }
     }
 }
 
@@ -214,6 +242,7 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
     let bucket = Bucket {
         burst: Some(burst),
         ceiling: None,
+        line: None,
     };
     Some((rate, bucket))
 }
@@ -315,6 +344,8 @@ struct Sample {
     missing: f64,
     /// Bytes that had left.
     left: f64,
+    /// And packets.
+    packets: f64,
 }
 
 /// Departures that tell a bucket's size: later ones differ by what the rate is off by.
@@ -338,7 +369,8 @@ fn samples(overflow: &Overflow, byte: f64) -> Vec<Sample> {
     let mut events: Vec<_> = came.chain(left).collect();
     // What comes and leaves at one time comes first.
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    let (mut level, mut stands, mut gone) = (Level::default(), 0.0, 0.0);
+    let (mut level, mut stands) = (Level::default(), 0.0);
+    let (mut gone, mut packets) = (0.0, 0.0);
     let mut samples = Vec::new();
     for (at, wire, waited) in events {
         let missing = level.at(at, byte);
@@ -348,11 +380,13 @@ fn samples(overflow: &Overflow, byte: f64) -> Vec<Sample> {
             continue;
         };
         gone -= wire;
+        packets += 1.0;
         if waited > WAITED * largest * byte {
             samples.push(Sample {
                 at,
                 missing: missing - stands,
                 left: gone,
+                packets,
             });
         }
     }
@@ -364,20 +398,22 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// A shaper's rate and bucket.
+/// A shaper's rate and bucket. `less`: bytes of each packet on the wire that it does not count.
 pub(super) fn shaper(
     overflows: &[Overflow],
     forward: Option<&Line>,
     ways: Ways,
+    less: f64,
 ) -> Option<(Rate, Bucket)> {
     let [all, late] = [Rate::estimate(overflows)?, Rate::late(overflows)?];
-    let link = forward.map_or(0.0, |line| line.slope.value * ways.there());
-    if let Some(bucket) = two_rates(overflows, &late, link) {
+    let lines = forward.map_or(0.0, |line| line.slope.value * ways.there());
+    if let Some(bucket) = two_rates(overflows, &late, lines, less) {
         return Some((late, bucket));
     }
     let bucket = Bucket {
         burst: burst(&departures(overflows, &all), DEPARTURES, packet(overflows)),
         ceiling: None,
+        line: None,
     };
     Some((all, bucket))
 }
@@ -416,40 +452,48 @@ fn largest(each: impl Iterator<Item = f64>, packet: f64) -> Option<Estimate> {
     })
 }
 
-/// A ceiling is at least this much above the rate, and seen for so many departures.
-const HIGHER: f64 = 1.1;
-const AT_CEILING: usize = 20;
-/// A ceiling within this share of what the links carry is a link.
-const OF_LINK: f64 = 0.1;
+/// The first of two rates is at least this much above the second, and seen for so many departures.
+const HIGHER: f64 = 1.05;
+const AT_FIRST: usize = 20;
+/// A line takes for a byte no more than all lines together, of which the slope may be off by this share.
+const OFF: f64 = 0.01;
 
-/// The higher of two rates, where what waited after a rest left faster than later.
+/// What waited after a rest left faster than later.
 struct Rise {
-    ns_per_byte: f64,
+    /// Nanoseconds a byte at first.
+    first: LineRate,
+    /// Bytes that pass at once at that rate.
     burst: f64,
     /// The bucket of the lower rate.
     plateau: f64,
 }
 
-fn two_rates(overflows: &[Overflow], late: &Rate, link: f64) -> Option<Bucket> {
+/// The bucket where packets leave faster at first than later: at the rate of the line, unless all `lines` together take less for
+/// a byte; then it is a ceiling.
+fn two_rates(overflows: &[Overflow], late: &Rate, lines: f64, less: f64) -> Option<Bucket> {
     let each = overflows.iter();
-    let rises: Vec<Rise> = each.filter_map(|one| rise(one, late)).collect();
+    let rises: Vec<Rise> = each.filter_map(|one| rise(one, late, less)).collect();
     if rises.len() * 2 <= overflows.len() {
         return None;
     }
-    let ns_per_byte = median(rises.iter().map(|rise| rise.ns_per_byte).collect())?;
-    if (ns_per_byte - link).abs() < OF_LINK * ns_per_byte {
-        return None;
-    }
+    let of_all = |of: fn(&Rise) -> f64| median(rises.iter().map(of).collect());
+    let first = LineRate {
+        counted: of_all(|rise| rise.first.counted)?,
+        on_the_wire: of_all(|rise| rise.first.on_the_wire)?,
+    };
+    let is_line = first.on_the_wire <= lines * (1.0 + OFF);
+    let ceiling = Ceiling {
+        ns_per_byte: first.counted,
+        burst: of_all(|rise| rise.burst)?.max(0.0),
+    };
     Some(Bucket {
         burst: largest(rises.iter().map(|rise| rise.plateau), packet(overflows)),
-        ceiling: Some(Ceiling {
-            ns_per_byte,
-            burst: median(rises.iter().map(|rise| rise.burst).collect())?.max(0.0),
-        }),
+        ceiling: (!is_line).then_some(ceiling),
+        line: is_line.then_some(first),
     })
 }
 
-fn rise(overflow: &Overflow, late: &Rate) -> Option<Rise> {
+fn rise(overflow: &Overflow, late: &Rate, less: f64) -> Option<Rise> {
     let byte = late.ns_per_byte.value;
     let all = samples(overflow, byte);
     let middle = all.iter().skip(all.len() / 2).take(DEPARTURES);
@@ -458,16 +502,20 @@ fn rise(overflow: &Overflow, late: &Rate) -> Option<Rise> {
     let until = all
         .iter()
         .position(|one| one.missing >= plateau - packet)
-        .filter(|&until| until >= AT_CEILING)?;
+        .filter(|&until| until >= AT_FIRST)?;
     let (first, last) = (all[0], all[until]);
-    let ns_per_byte = (last.at - first.at) / (last.left - first.left);
-    if ns_per_byte * HIGHER > byte {
+    let (took, left) = (last.at - first.at, last.left - first.left);
+    let counted = took / left;
+    if counted * HIGHER > byte {
         return None;
     }
-    let at_ceiling = samples(overflow, ns_per_byte);
-    let within = at_ceiling.iter().filter(|one| one.at < last.at);
+    let at_first = samples(overflow, counted);
+    let within = at_first.iter().filter(|one| one.at < last.at);
     Some(Rise {
-        ns_per_byte,
+        first: LineRate {
+            counted,
+            on_the_wire: took / (left + less * (last.packets - first.packets)),
+        },
         burst: median(within.map(|one| one.missing).collect())?,
         plateau,
     })
@@ -482,9 +530,11 @@ impl Limiter {
         }
     }
 
-    /// The higher of two rates.
-    pub(super) fn ceiling(&self) -> Option<Ceiling> {
-        self.bucket()?.ceiling
+    /// Nanoseconds a byte of the higher of two rates, a ceiling's or the line's.
+    pub(super) fn first_rate(&self) -> Option<f64> {
+        let Bucket { ceiling, line, .. } = self.bucket()?;
+        let ceiling = ceiling.map(|ceiling| ceiling.ns_per_byte);
+        ceiling.or(line.map(|line| line.counted))
     }
 }
 
@@ -536,16 +586,38 @@ mod tests {
         }
     }
 
-    /// Where only the sum of both ways is known, the links there have half of its slope.
+    /// A rate that lines may have is no ceiling. Where only the sum of both ways is known, the lines there have half of its slope.
     #[test]
-    fn what_the_links_carry_is_no_ceiling_whichever_ways_are_known() {
-        let ceiling = |first: f64, ways: Ways| {
-            let (_, bucket) = shaper(&[flood(first)], Some(&line()), ways).unwrap();
-            bucket.ceiling.map(|ceiling| ceiling.ns_per_byte.round())
+    fn what_a_line_may_carry_is_no_ceiling_whichever_ways_are_known() {
+        let found = |first: f64, ways: Ways| {
+            let (rate, bucket) = shaper(&[flood(first)], Some(&line()), ways, 0.0).unwrap();
+            assert!((rate.ns_per_byte.value - 800.0).abs() < 1.0, "{rate:?}");
+            let ceiling = bucket.ceiling.map(|ceiling| ceiling.ns_per_byte.round());
+            (ceiling, bucket.line.map(|line| line.counted.round()))
         };
-        assert_eq!(ceiling(80.0, Ways::Together), None);
-        assert_eq!(ceiling(80.0, Ways::Apart), Some(80.0));
-        assert_eq!(ceiling(160.0, Ways::Together), Some(160.0));
-        assert_eq!(ceiling(160.0, Ways::Apart), None);
+        assert_eq!(found(80.0, Ways::Together), (None, Some(80.0)));
+        assert_eq!(found(80.0, Ways::Apart), (None, Some(80.0)));
+        assert_eq!(found(160.0, Ways::Together), (Some(160.0), None));
+        assert_eq!(found(160.0, Ways::Apart), (None, Some(160.0)));
+        assert_eq!(found(200.0, Ways::Apart), (Some(200.0), None));
+    }
+
+    /// A link's packets leave at one rate; those that a shaper lets pass at the line's rate after a rest do not.
+    #[test]
+    fn what_leaves_faster_at_first_is_no_link() {
+        let link = Verdict {
+            is_link: true,
+            is_open: false,
+            share: 1.0,
+        };
+        let shaper = Verdict {
+            is_link: false,
+            ..link
+        };
+        for (first, verdict) in [(800.0, link), (720.0, shaper), (560.0, shaper)] {
+            let found = link.by_rates(&[flood(first), flood(first)]);
+            assert_eq!(found, verdict, "{first}");
+        }
+        assert_eq!(link.by_rates(&[flood(720.0), flood(800.0)]), link);
     }
 }

@@ -141,11 +141,10 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
         Some(Limiter::Shaper(_)) => Sends::AtOnce,
         _ => Sends::AtItsRate,
     };
-    let ceiling = limiter.as_ref().and_then(Limiter::ceiling);
-    let ceiling = ceiling.map(|ceiling| ceiling.ns_per_byte);
+    let first_rate = limiter.as_ref().and_then(Limiter::first_rate);
     let standing = queues.map(|rate| {
         let each = overflows.iter();
-        each.map(|overflow| overflow.standing(rate, sends, ceiling))
+        each.map(|overflow| overflow.standing(rate, sends, first_rate))
             .collect()
     });
     let standing: Vec<Vec<Standing>> = standing.unwrap_or_default();
@@ -201,7 +200,8 @@ fn limited(
     let rate = Rate::estimate(&overflows);
     let verdict = rate.as_ref().and_then(|rate| {
         let by_slope = Verdict::by_slope(forward, ways, rate)?;
-        Some(by_slope.by_burst(ways, &overflows, rate))
+        let by_burst = by_slope.by_burst(ways, &overflows, rate);
+        Some(by_burst.by_rates(&counted()))
     });
     if verdict.is_none_or(|verdict| verdict.is_link) {
         return Limited {
@@ -212,7 +212,7 @@ fn limited(
         };
     }
     let overflows = counted();
-    let found = limiter::shaper(&overflows, forward, ways);
+    let found = limiter::shaper(&overflows, forward, ways, less);
     let (rate, bucket) = found.unzip();
     Limited {
         overflows,

@@ -154,11 +154,17 @@ fn path_section(
     let mut text = format!("# Found in {run}.\n[path]\n");
     match &found.rate {
         Some(_) if found.bucket().is_some() => {
+            let (own, is_of) = match line_behind(found) {
+                Some(line) => (line, "packets left at its rate after a rest"),
+                None => (
+                    slope - 2.0 * beside(found, slope, measured, probes),
+                    "all of the minimum delay's slope",
+                ),
+            };
             let _ = writeln!(
                 text,
-                "# The link: all of the minimum delay's slope. What limits it is below, a token bucket."
+                "# The link: {is_of}. What limits it is below, a token bucket."
             );
-            let own = slope - 2.0 * beside(found, slope, measured, probes);
             let bits = if own < NO_LINE {
                 FAST as f64
             } else {
@@ -220,8 +226,16 @@ fn path_section(
     Ok(text)
 }
 
+/// What the line behind a bucket takes for a byte, where it was seen.
+fn line_behind(found: &Calibration) -> Option<f64> {
+    Some(found.bucket()?.line?.on_the_wire)
+}
+
 /// What each of the two lines beside the bottleneck takes for a byte, in nanoseconds.
 fn beside(found: &Calibration, slope: f64, measured: &Path, probes: &[Probe]) -> f64 {
+    if let Some(line) = line_behind(found) {
+        return ((slope - line) / 2.0).max(0.0);
+    }
     if found.bucket().is_some() {
         let given = probes.iter().find_map(|probe| given(measured, probe));
         let line = given.map_or(0.0, |rate| 8e9 / rate as f64);
@@ -341,7 +355,7 @@ fn bucket(found: &Calibration) -> String {
     };
     let bits = rate.bits_per_second().value;
     let mut text = format!("\n[path.switch.{name}]\nrate = \"{bits:.0}bit/s\"\n");
-    let Bucket { burst, ceiling } = bucket;
+    let Bucket { burst, ceiling, .. } = bucket;
     match burst {
         Some(burst) => {
             // Less than the largest packet would never pass.

@@ -52,6 +52,7 @@ pub(super) fn list(seen: &RunTrials, found: &Calibration) -> Vec<Unknown> {
         where_lines_are(found),
         slower_there(found),
         link_or_shaper(found),
+        line_or_ceiling(found),
         burst(found),
         buffer(found),
         discipline(found),
@@ -277,6 +278,17 @@ fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
         why,
         "Packets of more sizes without load, or more of each.",
     )
+}
+
+/// Both let the burst pass faster than what follows it.
+fn line_or_ceiling(found: &Calibration) -> Option<Unknown> {
+    let line = found.bucket()?.line?.on_the_wire;
+    let why = format!(
+        "After a rest packets left at {:.3} Mbit/s on the wire, which the slope allows a line. The model has a line of that \
+         rate; a ceiling of the shaper on a faster line would look the same.",
+        8e3 / line
+    );
+    unknown("a line or a ceiling", why, "")
 }
 
 fn burst(found: &Calibration) -> Option<Unknown> {

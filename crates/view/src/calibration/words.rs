@@ -97,6 +97,9 @@ fn burst(found: &Calibration) -> Option<Fact> {
             .unwrap_or_default(),
         from: match found.limiter {
             Some(Limiter::Policer(_)) => "what passed and what was dropped".to_owned(),
+            _ if found.bucket()?.line.is_some() => {
+                "what passed at the line's rate after a rest".to_owned()
+            }
             _ => "what passed at once after a rest".to_owned(),
         },
     })
