@@ -58,6 +58,8 @@ struct Lossy {
     answers: fn(u64) -> Option<Answer>,
     /// When packets are due.
     due: fn(u64) -> Nanos,
+    /// It does not say when answers came.
+    untimed: bool,
 }
 
 impl Default for Lossy {
@@ -69,6 +71,7 @@ impl Default for Lossy {
             way: None,
             answers: |_| None,
             due: |seq| seq as Nanos * 5 * MILLISECOND,
+            untimed: false,
         }
     }
 }
@@ -94,7 +97,10 @@ impl World for Lossy {
                 record.t_send = is_sent.then_some(due + 10 * MICROSECOND);
                 record.answer = (self.answers)(seq).filter(|_| probe == 1);
                 match record.outcome {
-                    Outcome::Ok | Outcome::Late => record.t_recv = Some(due + MILLISECOND),
+                    Outcome::Ok | Outcome::Late => {
+                        let came = due + MILLISECOND;
+                        record.t_recv = Some(came).filter(|_| !self.untimed);
+                    }
                     Outcome::Refused => {
                         record.icmp = Some(IcmpReason::Prohibited);
                         record.refused_by = Some("10.82.0.2".parse().unwrap());
@@ -641,6 +647,31 @@ fn handshakes_that_are_all_a_trial_has_were_asked_for() {
     assert!(
         lost.starts_with("1 of 400 packets and handshakes was lost (0.25 %)"),
         "{lost}"
+    );
+}
+
+/// Files of other tools may have a mark for each packet and no time of any.
+#[test]
+fn an_answer_without_a_time_is_one() {
+    let mut lossy = Lossy {
+        ends: |seq| match seq % 10 {
+            4 => Outcome::Lost,
+            _ => Outcome::Ok,
+        },
+        untimed: true,
+        ..Lossy::default()
+    };
+    let found = explain_in(&mut lossy, EXPERIMENT, 1);
+    assert_eq!((found.sent, found.answered, found.untimed), (800, 760, 760));
+    assert_eq!(
+        found.late_answer(),
+        "Nothing says when answers came: whether any was late is not known."
+    );
+    let losses = found.losses.as_ref().unwrap();
+    assert_eq!(
+        (losses.lost, losses.outage.is_none()),
+        (40, true),
+        "{losses:?}"
     );
 }
 

@@ -72,6 +72,8 @@ pub(super) struct Gathered<'a> {
     pub(super) simulated: bool,
     /// Another tool measured, on a host of which nothing is known.
     pub(super) imported: bool,
+    /// Packets that were answered, at a time that is not known.
+    pub(super) untimed: u64,
     /// Packets that were answered after their time-out.
     pub(super) too_late: u64,
     /// Trials in which a server is asked for something.
@@ -95,8 +97,10 @@ pub(super) struct GatheredStream<'a> {
     pub(super) bound: Nanos,
     /// When each packet was due.
     pub(super) due: Vec<Nanos>,
-    /// How long each took; NaN for one that was not answered.
+    /// How long each took; NaN for one that was not answered, or at a time that is not known.
     pub(super) response: Vec<f64>,
+    /// Which of them were answered at a time that is not known, in order.
+    pub(super) untimed: Vec<usize>,
     /// Which of them were never sent, or not waited for to their end, in order.
     pub(super) not_ended: Vec<usize>,
     /// Which of them had a reply that was corrupt, in order: it is no answer, and they are not lost.
@@ -118,11 +122,12 @@ pub(super) struct GatheredStream<'a> {
 impl Gathered<'_> {
     /// Counts a packet. Of streams that are the same simulation only the first is counted.
     fn count(&mut self, record: &Record) {
-        let is_answered = response(record).is_some();
+        let is_answered = record.answered();
         self.irregular.push(record);
         self.answers.push(record);
         self.sent += u64::from(record.ended());
         self.answered += u64::from(is_answered);
+        self.untimed += u64::from(is_answered && response(record).is_none());
         self.too_late += u64::from(record.outcome == Outcome::Late);
         let is_handshake = record.method.is_handshake();
         if is_handshake && self.with_requests.contains(&record.trial) {
@@ -155,8 +160,8 @@ impl Gathered<'_> {
     }
 }
 
-/// How long a packet took that was answered.
-pub(super) fn response(record: &Record) -> Option<Nanos> {
+/// How long a packet took that was answered, where its times are known.
+fn response(record: &Record) -> Option<Nanos> {
     record.response().filter(|_| record.answered())
 }
 
@@ -169,6 +174,9 @@ impl GatheredStream<'_> {
         }
         if !record.ended() {
             self.not_ended.push(self.due.len());
+        }
+        if record.answered() && response(record).is_none() {
+            self.untimed.push(self.due.len());
         }
         if record.outcome == Outcome::Corrupt {
             self.corrupt.push(self.due.len());
@@ -290,6 +298,7 @@ impl<'a> Gathered<'a> {
             bound,
             due: Vec::new(),
             response: Vec::new(),
+            untimed: Vec::new(),
             not_ended: Vec::new(),
             corrupt: Vec::new(),
             sent: Vec::new(),
@@ -326,6 +335,7 @@ impl<'a> Gathered<'a> {
                 tallies: BTreeMap::new(),
                 sent: 0,
                 answered: 0,
+                untimed: 0,
                 trials: trials.len(),
                 events: 0,
                 stages: Stages::default(),

@@ -346,7 +346,8 @@ impl<'a> Streams<'a> {
         let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
         let each = ended.map(|((due, response), at)| {
             let is_corrupt = stream.corrupt.binary_search(&at).is_ok();
-            ((*due, !response.is_nan()), is_corrupt)
+            let is_answered = !response.is_nan() || stream.untimed.binary_search(&at).is_ok();
+            ((*due, is_answered), is_corrupt)
         });
         Some(each)
     }

@@ -108,6 +108,8 @@ pub struct Explanation {
     pub answered: u64,
     /// How many of those are known only from another tool's summary, without records.
     pub said: u64,
+    /// How many of the answered packets have no time.
+    pub untimed: u64,
     /// How many of the answered packets were answered after their time-out.
     pub too_late: u64,
     /// How many of the packets that were sent are handshakes during requests to a server, and how many of these were answered.
@@ -232,6 +234,11 @@ impl Explanation {
         let causes = self.causes.iter();
         let mut late = causes.filter(|cause| cause.what.place() == Place::Reflector);
         late.all(|cause| cause.what == LateCause::Reflector { here: true })
+    }
+
+    /// Is it known of any packet when it was answered?
+    pub const fn has_times(&self) -> bool {
+        self.answered > self.said + self.untimed
     }
 
     /// What is slow, in a sentence or two; empty where nothing was answered.
@@ -421,6 +428,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         sent: gathered.sent + said.sent,
         answered: gathered.answered + said.answered(),
         said: said.answered(),
+        untimed: gathered.untimed,
         too_late: gathered.too_late,
         handshakes: gathered.handshakes,
         trials: gathered.trials,

@@ -23,10 +23,7 @@ const SHOWN: usize = 6;
 const CONDITIONS: usize = 40;
 
 pub(super) fn section(run: &RunData) -> Markup {
-    let found = run
-        .explanation
-        .iter()
-        .find(|found| found.answered > found.said);
+    let found = run.explanation.iter().find(|found| found.has_times());
     let body = html! {
         @if let Some(found) = found {
             (others(run, found))

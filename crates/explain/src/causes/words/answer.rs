@@ -25,6 +25,9 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
         return "There are figures of another tool and no packets: whether any was late is not known."
             .to_owned();
     }
+    if !explanation.has_times() {
+        return "Nothing says when answers came: whether any was late is not known.".to_owned();
+    }
     let is_clock = |cause: &&Cause| cause.what == LateCause::Clock;
     let (clock, found): (Vec<&Cause>, Vec<&Cause>) = explanation.found().partition(is_clock);
     let left_out = left_out(explanation, &clock);
