@@ -8,6 +8,7 @@ use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use serde_json::json;
 use std::path::PathBuf;
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -758,7 +759,7 @@ fn iperf3_gives_samples_of_the_smoothed_round_trip_and_series() {
         .take(4)
         .map(|point| point.series.as_ref())
         .collect();
-    assert_eq!(names, ["throughput", "load_retransmits", "cwnd", "srtt"]);
+    assert_eq!(names, ["sent_rate", "load_retransmits", "cwnd", "srtt"]);
     let udp = sample("iperf3-udp.json");
     assert_eq!(said(&udp, 0, Figure::Lost), Some(379.0));
     assert!((said(&udp, 0, Figure::Jitter).unwrap() - 366_988.98).abs() < 0.01);
@@ -767,6 +768,44 @@ fn iperf3_gives_samples_of_the_smoothed_round_trip_and_series() {
         error.to_string(),
         "iperf3 did not measure: unable to connect to server: Connection refused"
     );
+}
+
+/// Of the same kind of test, with what was sent beside it.
+#[test]
+fn what_iperf3_carried_is_what_arrived() {
+    let near = |value: Option<f64>, expected: f64| {
+        let value = value.unwrap();
+        assert!((value / expected - 1.0).abs() < 0.001, "{value}");
+    };
+    for (name, stream, bytes, rate) in [
+        ("iperf3-tcp.json", 0, 483_632.0, 3_795_469.0),
+        ("iperf3-tcp.json", 1, 735_584.0, 5_772_750.0),
+        ("iperf3-udp.json", 0, 2_450_016.0, 9_689_387.0),
+        ("iperf3-udp-reverse.json", 0, 250_504.0, 2_003_579.0),
+        ("iperf3-udp.txt", 0, 63.6 * 1024.0, 174_000.0),
+        ("iperf3-udp-reverse.txt", 0, 43.8 * 1024.0, 180_000.0),
+    ] {
+        let imported = sample(name);
+        near(said(&imported, stream, Figure::Bytes), bytes);
+        near(said(&imported, stream, Figure::Throughput), rate);
+        let is_sent = |of: &str| imported.series.iter().any(|point| &*point.series == of);
+        let [sent, received] = ["sent_rate", "goodput"].map(is_sent);
+        assert_eq!(
+            [sent, received],
+            match name.contains("reverse") {
+                true => [false, true],
+                false => [true, false],
+            },
+            "{name}"
+        );
+    }
+    // Of several streams the sum of what arrived is one.
+    let text = String::from_utf8(bytes("iperf3-udp.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut two = document.clone();
+    two["end"]["streams"] = json!([document["end"]["streams"][0], document["end"]["streams"][0]]);
+    let two = import::read(two.to_string().as_bytes(), None).unwrap();
+    near(said(&two, 0, Figure::Bytes), 2_998_808.0 * 1692.0 / 2071.0);
 }
 
 /// Times between request and reply in µs.

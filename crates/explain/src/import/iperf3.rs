@@ -7,6 +7,9 @@
 //! iperf3 measures throughput. Of delay it has two things: of udp, RFC 3550's jitter where it receives;
 //! of tcp, the kernel's smoothed round trip (`TCP_INFO`) at the end of each interval, where it sends.
 //! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
+//!
+//! What it carried is what arrived. Of udp `end.streams` has what was sent, and of tcp what the sender's socket took is more
+//! than what came out. Its intervals are of its own side: where that sends, a rate is of what it sent.
 
 use super::decimal::{LARGEST, Number, Time};
 use super::figure::{Figure, PrintedSummary, Statistic};
@@ -100,6 +103,14 @@ struct Interval {
 struct End {
     #[serde(default)]
     streams: Vec<EndedStream>,
+    sum_received: Option<Carried>,
+}
+
+/// What arrived of all streams.
+#[derive(Deserialize, Clone, Copy)]
+struct Carried {
+    bytes: Option<u64>,
+    bits_per_second: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -125,6 +136,7 @@ struct Part {
     packets: Option<u64>,
     lost_percent: Option<f64>,
     out_of_order: Option<u64>,
+    sender: Option<bool>,
     min_rtt: Option<u32>,
     mean_rtt: Option<u32>,
     max_rtt: Option<u32>,
@@ -338,8 +350,12 @@ fn series(
 ) {
     let of: Arc<str> = name.into();
     for part in parts(document, connection) {
+        let rate = match part.sender {
+            Some(true) => "sent_rate",
+            _ => "goodput",
+        };
         let values = [
-            ("throughput", Unit::BitsPerSecond, part.bits_per_second),
+            (rate, Unit::BitsPerSecond, part.bits_per_second),
             (
                 "load_retransmits",
                 Unit::Number,
@@ -397,8 +413,12 @@ fn said(imported: &mut Imported, ended: &EndedStream, document: &Document, first
     };
     let stream = first + place;
     let mut said = PrintedSummary::default();
-    say_counts(part, &mut said);
-    say_numbers(part, &mut said);
+    let arrived = arrived(ended, document).unwrap_or(Carried {
+        bytes: part.bytes,
+        bits_per_second: part.bits_per_second,
+    });
+    say_counts(part, arrived.bytes, &mut said);
+    say_numbers(part, arrived.bits_per_second, &mut said);
     // What it adds up of round trips begins before those intervals end (iperf_api.c, `iperf_reset_stats`).
     if omitted(document) > 0.0 {
         imported.warn("iperf3's own figures of round trips are of the seconds that it left out (-O) as well: they are not shown");
@@ -408,10 +428,37 @@ fn said(imported: &mut Imported, ended: &EndedStream, document: &Document, first
     imported.sum_up(stream, said);
 }
 
-fn say_counts(part: &Part, said: &mut PrintedSummary) {
+/// What arrived of a stream; `None` where nothing but its own figures says so.
+fn arrived(ended: &EndedStream, document: &Document) -> Option<Carried> {
+    if let Some(udp) = &ended.udp {
+        if udp.sender != Some(true) {
+            return None;
+        }
+        let end = document.end.as_ref()?;
+        if let (1, Some(received)) = (end.streams.len(), end.sum_received) {
+            return Some(received);
+        }
+        // The sum is of all streams: of each it is known which part of its datagrams was lost.
+        let (lost, all) = (udp.lost_packets? as f64, udp.packets? as f64);
+        let share = (all > 0.0).then(|| (1.0 - lost / all).clamp(0.0, 1.0))?;
+        return Some(Carried {
+            bytes: udp.bytes.map(|bytes| (bytes as f64 * share).round() as u64),
+            bits_per_second: udp.bits_per_second.map(|bits| bits * share),
+        });
+    }
+    // A server that sends does not know what arrived, and prints 0.
+    let receiver = ended.receiver.as_ref()?;
+    let bytes = receiver.bytes.filter(|&bytes| bytes > 0)?;
+    Some(Carried {
+        bytes: Some(bytes),
+        bits_per_second: receiver.bits_per_second,
+    })
+}
+
+fn say_counts(part: &Part, bytes: Option<u64>, said: &mut PrintedSummary) {
     let lost = part.lost_packets.and_then(|lost| u64::try_from(lost).ok());
     said.counts([
-        (Figure::Bytes, "bytes", part.bytes),
+        (Figure::Bytes, "bytes", bytes),
         (Figure::Retransmits, "retransmits", part.retransmits),
         (Figure::Sent, "packets", part.packets),
         (Figure::Lost, "lost_packets", lost),
@@ -419,7 +466,7 @@ fn say_counts(part: &Part, said: &mut PrintedSummary) {
     ]);
 }
 
-fn say_numbers(part: &Part, said: &mut PrintedSummary) {
+fn say_numbers(part: &Part, bits: Option<f64>, said: &mut PrintedSummary) {
     let mut say = |what, (scale, unit): (f64, Unit), word, value: Option<f64>| {
         if let Some(printed) = value {
             let (value, step) = (printed * scale, 1e-9);
@@ -430,7 +477,6 @@ fn say_numbers(part: &Part, said: &mut PrintedSummary) {
     let percent = (0.01, Unit::Share);
     let rate = (1.0, Unit::BitsPerSecond);
     let ms = (MILLISECOND as f64, Unit::Nanoseconds);
-    let bits = part.bits_per_second;
     say(
         Figure::LossShare,
         percent,

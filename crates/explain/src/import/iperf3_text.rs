@@ -14,6 +14,9 @@
 //! What stands below a rule and a heading is of the whole test. Of udp, versions up to 3.1 print one line there, without
 //! `sender` or `receiver`.
 //!
+//! Intervals are of its own side: where that sends, as the columns `Retr` and `Total Datagrams` say, a rate is of what it sent.
+//! What the test carried is what the receiver says.
+//!
 //! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others. A server
 //! gives the same number to the connection of each test.
 
@@ -130,6 +133,8 @@ struct Test {
     /// Of each stream its number in the file, and whether it has ended.
     ids: Vec<(String, bool)>,
     udp: bool,
+    /// Are its intervals of what it sends?
+    sends: bool,
     /// Does the line before this one end the intervals? A rule stands between those of several streams, too.
     below_rule: bool,
     /// Are lines of all of the test?
@@ -152,6 +157,10 @@ impl Test {
         }
         if is_heading(line) {
             self.udp = line.contains("Datagrams");
+            self.sends = match self.udp {
+                true => !line.contains("Jitter"),
+                false => line.contains("Retr"),
+            };
             self.totals = below_rule;
             return true;
         }
@@ -227,17 +236,21 @@ impl Test {
         }
         let has_side = matches!(side, Some("sender" | "receiver"));
         if !has_side && !self.totals {
-            point(part, at, imported);
+            let rate = if self.sends { "sent_rate" } else { "goodput" };
+            point(rate, part, at, imported);
             return;
         }
         self.ids[at].1 = true;
-        // The receiver's figures of udp are what arrived; of tcp the sender's have the retransmissions, and a server
-        // that receives prints no others.
-        let is_sender = side == Some("sender");
-        let is_first = || !imported.said.iter().any(|it| it.stream == at);
-        if is_sender != self.udp || (!is_sender && is_first()) {
-            self.said(part, at, imported);
+        // Of udp the sender says nothing that the receiver does not know better; of tcp it has the retransmissions.
+        if side == Some("sender") && self.udp {
+            return;
         }
+        if side != Some("sender") {
+            let is_carried = |what| matches!(what, Figure::Bytes | Figure::Throughput);
+            let said = &mut imported.said;
+            said.retain(|it| it.stream != at || !is_carried(it.what));
+        }
+        self.said(part, at, imported);
     }
 
     fn said(&self, part: &Part<'_>, stream: usize, imported: &mut Imported) {
@@ -273,11 +286,11 @@ impl Test {
     }
 }
 
-fn point(part: &Part<'_>, stream: usize, imported: &mut Imported) {
+fn point(rate: &str, part: &Part<'_>, stream: usize, imported: &mut Imported) {
     let of = imported.streams[stream].name.as_str().into();
     imported.series.push(SeriesPoint {
         trial: 0,
-        series: "goodput".into(),
+        series: rate.into(),
         of,
         unit: Unit::BitsPerSecond,
         t: part.from.nanos,

@@ -42,7 +42,7 @@ impl Trial {
 pub struct SeriesPoint {
     /// During which trial of the run.
     pub trial: u32,
-    /// What it is: `backlog`, `acr`, `cwnd`, `srtt`, `goodput`, `offered`, `load_retransmits`, `utilisation`,
+    /// What it is: `backlog`, `acr`, `cwnd`, `srtt`, `goodput`, `sent_rate`, `offered`, `load_retransmits`, `utilisation`,
     /// `fairness`, `paused`, `marks`, `drops`.
     pub series: Arc<str>,
     /// Of which port or flow.
