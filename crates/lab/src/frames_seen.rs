@@ -48,7 +48,7 @@ impl FramesSeen {
         }
     }
 
-    /// The gathered results. `flaws` stays empty: only the world knows them.
+    /// The gathered results. `flaws` and `trace_hash` stay empty: only the world knows them.
     pub fn finish(&self) -> FrameTrial {
         let means = self.goodput.iter().filter(|(_, sums)| sums.1 > 0.0);
         FrameTrial {

@@ -96,16 +96,20 @@ impl ProcedurePlan {
 
     fn seen(&self, planned: &Planned) -> FrameTrial {
         let mut seen = FramesSeen::new(&planned.trial);
-        let mut flaws = Vec::new();
+        let (mut flaws, mut trace_hash) = (Vec::new(), None);
         if let Some(run) = &self.run {
             let id = planned.trial.id;
             run.for_each_record(Some(id), |record| seen.push(record));
             run.for_each_series_point(Some(id), |point| seen.see_series(point));
             let rows = run.trials().iter().filter(|row| row.trial == id);
-            flaws.extend(rows.flat_map(|row| row.facts.flaws.clone()));
+            for row in rows {
+                flaws.extend(row.facts.flaws.iter().cloned());
+                trace_hash = trace_hash.or(row.facts.trace_hash);
+            }
         }
         FrameTrial {
             flaws,
+            trace_hash,
             ..seen.finish()
         }
     }

@@ -19,31 +19,11 @@ pub struct AtSize<F> {
     pub invalid: u32,
     /// Repeats that were never valid and are left out.
     pub left_out: u32,
+    /// Repeats that are the same simulation as others, and are not counted again.
+    pub alike: u32,
 }
 
 impl<F> AtSize<F> {
-    /// Of this outcome, and of the trials that it took.
-    pub(crate) fn new(
-        size: u32,
-        outcome: Result<F, Stop>,
-        trials: usize,
-        invalid: u32,
-        left_out: u32,
-    ) -> Self {
-        let (found, why) = match outcome {
-            Ok(found) => (Some(found), None),
-            Err(stop) => (None, Some(stop)),
-        };
-        Self {
-            size,
-            found,
-            why,
-            trials,
-            invalid,
-            left_out,
-        }
-    }
-
     /// Is something to be found about it that the trials did not give? Where the device has nothing that the procedure looks
     /// for, nothing is missing.
     pub(crate) const fn is_missing(&self) -> bool {

@@ -359,6 +359,7 @@ mod tests {
                 trials: 1,
                 invalid: 0,
                 left_out: 0,
+                alike: 0,
             };
             let rate = |share: &f64| {
                 Some(BurstRate::new(

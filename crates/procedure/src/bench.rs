@@ -1,5 +1,6 @@
 //! What a procedure's steps see: trials, by asking for them.
 
+use crate::at_size::AtSize;
 pub use crate::offer::{Offer, OfferedStream};
 use crate::setup::{Options, Setup};
 use crate::{forecast, frame_limit};
@@ -13,6 +14,7 @@ use delaylab_stats::frames::{FrameFigures, FrameTrial};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// How often an invalid trial is carried out in all.
 pub const ATTEMPTS: u32 = 3;
@@ -75,6 +77,8 @@ pub struct Bench<'a> {
     invalid: u32,
     /// Repeats that are left out.
     left_out: u32,
+    /// Repeats that are the same simulation as others.
+    alike: u32,
     wanted: Option<Wanted>,
     forecast: Option<Remaining>,
 }
@@ -96,6 +100,7 @@ impl<'a> Bench<'a> {
             step: 0,
             invalid: 0,
             left_out: 0,
+            alike: 0,
             wanted: None,
             forecast: None,
         }
@@ -115,12 +120,24 @@ impl<'a> Bench<'a> {
         self.wanted
     }
 
-    /// Trials so far, how many of them were invalid, and how many repeats are left out.
-    pub(crate) fn counts(&self) -> (usize, u32, u32) {
-        (self.at, self.invalid, self.left_out)
+    /// This size, with what was found and the trials that took.
+    pub(crate) fn at_size<F>(&self, outcome: Result<F, Stop>) -> AtSize<F> {
+        let (found, why) = match outcome {
+            Ok(found) => (Some(found), None),
+            Err(stop) => (None, Some(stop)),
+        };
+        AtSize {
+            size: self.size,
+            found,
+            why,
+            trials: self.at,
+            invalid: self.invalid,
+            left_out: self.left_out,
+            alike: self.alike,
+        }
     }
 
-    /// What each repeat gives. Those that are never valid are left out and counted.
+    /// What each repeat gives. Those that are never valid, and those that are the same simulation as others, are left out and counted.
     ///
     /// # Errors
     /// What stopped one, and [`Stop::Invalid`] if the first [`ATTEMPTS`] or all of them are never valid.
@@ -131,8 +148,11 @@ impl<'a> Bench<'a> {
     ) -> Result<Vec<T>, Stop> {
         let times = times.max(1);
         let (mut valid, mut left_out) = (Vec::new(), 0);
+        let mut simulated = BTreeSet::new();
         for repeat in 0..times {
+            let first = self.at;
             match of(self, repeat) {
+                Ok(_) if self.is_alike(first, &mut simulated) => self.alike += 1,
                 Ok(found) => valid.push(found),
                 Err(Stop::Invalid(why)) => {
                     left_out += 1;
@@ -145,6 +165,17 @@ impl<'a> Bench<'a> {
         }
         self.left_out += left_out;
         Ok(valid)
+    }
+
+    /// Are the trials from this one on, which make a repeat, simulations of earlier repeats?
+    fn is_alike(&self, first: usize, simulated: &mut BTreeSet<u64>) -> bool {
+        let trials = self.log.get(first..self.at).unwrap_or_default();
+        let hashes: Option<Vec<u64>> = trials.iter().map(|trial| trial.trace_hash).collect();
+        let hashes = hashes.filter(|hashes| !hashes.is_empty());
+        hashes.is_some_and(|hashes| {
+            let new = hashes.into_iter().filter(|&hash| simulated.insert(hash));
+            new.count() == 0
+        })
     }
 
     /// What came of a trial. An invalid one is asked for again, twice at most.

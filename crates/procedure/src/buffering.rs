@@ -285,6 +285,7 @@ mod tests {
                     trials: 1,
                     invalid: 0,
                     left_out: 0,
+                    alike: 0,
                 }
             });
             repeatability(&Vec::from_iter(sizes), |found| vec![found.agree()]).holds

@@ -78,16 +78,15 @@ impl<S: Steps> ProcedureRun<S> {
         while let Some(&size) = self.setup.sizes.get(self.done.len()) {
             let mut bench = Bench::new(&self.setup, &self.options, size, &self.log);
             let outcome = self.outcome(&mut bench);
-            let (trials, invalid, left_out) = bench.counts();
-            if matches!(outcome, Err(Stop::Pending))
+            let at_size = bench.at_size(outcome);
+            if at_size.why == Some(Stop::Pending)
                 && let Some(wanted) = bench.wanted()
             {
                 self.waiting = Some(wanted.plan(&self.setup, size, self.next_id));
                 self.next_id += 1;
                 return;
             }
-            self.done
-                .push(AtSize::new(size, outcome, trials, invalid, left_out));
+            self.done.push(at_size);
             self.log.clear();
         }
     }
@@ -150,6 +149,7 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
         let trials: usize = self.done.iter().map(|at| at.trials).sum();
         let invalid: u32 = self.done.iter().map(|at| at.invalid).sum();
         let left_out: u32 = self.done.iter().map(|at| at.left_out).sum();
+        let alike: u32 = self.done.iter().map(|at| at.alike).sum();
         let notes = [
             (missing > 0).then(|| format!("{missing} of the frame sizes are not done yet.")),
             (!without.is_empty()).then(|| format!("No figures at {without}: remarks say why.")),
@@ -158,6 +158,11 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
             }),
             (left_out > 0)
                 .then(|| format!("{left_out} repeats were never valid and are left out.")),
+            (alike > 0).then(|| {
+                format!(
+                    "{alike} repeats are the same simulation as others and are not counted again: nothing in them is random."
+                )
+            }),
         ];
         report.notes.extend(notes.into_iter().flatten());
         report

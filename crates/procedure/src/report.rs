@@ -320,10 +320,20 @@ impl Clause {
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
         let (holds, why) = match found.map(times).min() {
             None => (Holds::NotApplicable, NOTHING.to_owned()),
-            Some(is) if is >= least => (Holds::Yes, format!("{is} times")),
-            Some(is) => (Holds::Shortened, format!("{is} times instead of {least}")),
+            Some(is) if is >= least => (Holds::Yes, times_in_words(is)),
+            Some(is) => {
+                let why = format!("{} instead of {least}", times_in_words(is));
+                (Holds::Shortened, why)
+            }
         };
         Self::new(section, says, holds, why)
+    }
+}
+
+fn times_in_words(times: usize) -> String {
+    match times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
     }
 }
 

@@ -95,6 +95,8 @@ pub struct FrameTrial {
     pub streams: Vec<FrameFigures>,
     /// Bits of payload a second of each load that was beside them, by its name, where they are counted.
     pub goodput_bps: Vec<(Arc<str>, f64)>,
+    /// The same in two trials is the same simulation twice. `None`: not simulated.
+    pub trace_hash: Option<u64>,
     /// Why it is not what was asked for, as sentences. A rate that was not reached need not be one
     /// of them: a procedure compares rates itself, and some take the rate as it was.
     pub flaws: Vec<String>,

@@ -161,7 +161,7 @@ impl Gathered<'_> {
 }
 
 /// How long a packet took that was answered, where its times are known.
-fn response(record: &Record) -> Option<Nanos> {
+pub(super) fn response(record: &Record) -> Option<Nanos> {
     record.response().filter(|_| record.answered())
 }
 

@@ -141,6 +141,7 @@ impl TrialRunner<'_> {
             .iter()
             .flat_map(|facts| facts.flaws.clone())
             .collect();
+        frames.trace_hash = probes.iter().find_map(|facts| facts.trace_hash);
         withdraw_one_way(&mut summaries, &probes);
         let ended = clock::monotonic();
         if let (Some(noted), Some(writer), None) = (noted, &mut writer, &not_stored) {

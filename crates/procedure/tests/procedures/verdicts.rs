@@ -1061,3 +1061,36 @@ fn a_tagged_frame_that_is_lost_has_no_latency() {
     assert_eq!((found.tagged_ns.len(), found.tagged_lost), (1, 1));
     assert_eq!(found.tagged.unwrap().count, 1);
 }
+
+/// Repeats of which every trial is the same simulation as one of another repeat are one.
+#[test]
+fn repeats_that_are_one_simulation_count_once() {
+    for (is_alike, expected) in [(true, 1), (false, 3)] {
+        let effort = Effort {
+            latency_repeats: 3,
+            ..effort(&DEVICE)
+        };
+        let setup = setup(&DEVICE, 1, &[512], effort);
+        let mut course = ProcedureRun::new(latency::LatencySteps, setup, Options::default());
+        drive(&mut course, |planned| {
+            let hash = match is_alike {
+                true => planned.trial.probes[0].count.unwrap(),
+                false => u64::from(planned.trial.id),
+            };
+            FrameTrial {
+                trace_hash: Some(hash),
+                ..DEVICE.carry_out(&planned.trial)
+            }
+        });
+        let at = &course.found()[0];
+        let found = at.found.as_ref().unwrap();
+        assert_eq!(found.tagged_ns.len(), expected, "{at:?}");
+        assert_eq!(at.alike as usize, 3 - expected, "{at:?}");
+        let report = course.result();
+        let said = report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("2 repeats are the same"));
+        assert_eq!(said, is_alike, "{:?}", report.notes);
+    }
+}
