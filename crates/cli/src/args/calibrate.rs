@@ -29,6 +29,8 @@ pub struct CalibrateArgs {
 Calibrates the run, changes its model and simulates both. The change is simulated nine times, each time with \
 other packets and another path that the calibration allows: their median is predicted. The range has what a \
 new run of the same length shows, 95 times of 100; how far the model was off before the change is in it.
+Only what the run had can be changed. For another flow, add it to a copy of the model.toml that \
+`calibrate` wrote, run that, and `compare` it with the model's run.
 
 Examples:
   delaylab predict latest --set path.switch.discipline=fq-codel

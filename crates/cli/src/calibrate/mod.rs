@@ -13,6 +13,7 @@ use crate::terminal;
 use delaylab_explain::calibrate::change;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
+use delaylab_lab::experiment::Resolved;
 use delaylab_runner::measured_path::MeasuredPath;
 use delaylab_runner::modelled::{Modelled, again, resolved};
 use delaylab_runner::options::RunOptions;
@@ -142,7 +143,11 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let after = measured.model("predicted").map_err(wrong)?;
     // What is wrong with a change is said before anything is simulated.
     let plain = resolved(&after, &[], None)?;
-    let changed = resolved(&after, &args.sets, None)?;
+    let changed = resolved(&after, &args.sets, None);
+    let changed = changed.map_err(|failed| match is_of_no_stream(&plain, &args.sets) {
+        true => Failed::from(failed).and(ANOTHER_STREAM),
+        false => Failed::from(failed),
+    })?;
     if let Some(why) = change::refusal(&plain, &changed, &measured.resolved) {
         return Err(Failed::usage(why));
     }
@@ -175,6 +180,27 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
         prediction_text(&shown, &files, style)
     })?;
     identified(&measured, &args.of)
+}
+
+/// What to do for a flow that the run did not have.
+const ANOTHER_STREAM: &str = "help: `predict` changes what the run had, and adds no probe and no load. For another flow, add it to a \
+     copy of the `model.toml` that `delaylab calibrate` wrote, from and to hosts of its own; then `delaylab run COPY` and \
+     `delaylab compare MODEL-RUN latest`";
+
+/// Is a change of a probe or a load that the run did not have?
+fn is_of_no_stream(plain: &Resolved, sets: &[(String, String)]) -> bool {
+    let trials = || plain.planned.iter().map(|planned| &planned.trial);
+    let has = |section: &str, name: &str| match section {
+        "probe" => trials().any(|trial| trial.probes.iter().any(|probe| probe.name == name)),
+        "load" => trials().any(|trial| trial.loads.iter().any(|load| load.name == name)),
+        _ => true,
+    };
+    let mut paths = sets.iter().map(|(path, _)| path.split('.'));
+    paths.any(|mut path| {
+        let (section, name) = (path.next().unwrap_or_default(), path.next());
+        name.is_none_or(|name| name != "*" && !has(section, name.trim_matches(['"', '\''])))
+            && ["probe", "load"].contains(&section)
+    })
 }
 
 fn pairs(measured: &MeasuredPath, model: &Modelled) -> Vec<Pair> {
