@@ -39,6 +39,8 @@ pub struct Latency {
     pub max_ns: Option<Nanos>,
     /// Frames lost in all repeats.
     pub lost: u64,
+    /// Frames a second as they came out, the least of all repeats, where those were fewer: the delay is that of a buffer that fills.
+    pub forwarded_fps: Option<f64>,
 }
 
 /// What is said of tagged frames.
@@ -87,6 +89,9 @@ impl Steps for LatencySteps {
                 delays.extend(stream.delay);
             }
         }
+        let forwarded = trials
+            .iter()
+            .filter_map(|trial| throughput::forwarded_fps(trial));
         let most = |of: fn(&DelayFigures) -> Option<Nanos>| delays.iter().filter_map(of).max();
         let frames: f64 = delays.iter().map(|delay| delay.count as f64).sum();
         let sum: f64 = delays.iter().map(|d| d.mean * d.count as f64).sum();
@@ -103,6 +108,7 @@ impl Steps for LatencySteps {
             max_ns: most(|delay| Some(delay.max)),
             tagged_ns,
             lost,
+            forwarded_fps: forwarded.reduce(f64::min),
         })
     }
 
@@ -124,7 +130,7 @@ impl Steps for LatencySteps {
 fn tagged_frames(sizes: &[AtSize<Latency>]) -> Table {
     report::by_size("Latency of tagged frames", &TAGGED, sizes, |found| {
         let tagged = found.tagged;
-        vec![
+        let mut row = vec![
             found.fps.into(),
             tagged.map(|t| t.mean).into(),
             tagged.map(|t| t.min).into(),
@@ -132,7 +138,12 @@ fn tagged_frames(sizes: &[AtSize<Latency>]) -> Table {
             tagged.and_then(|t| t.sd).into(),
             tagged.map_or(0, |t| t.count).into(),
             u64::from(found.tagged_lost).into(),
-        ]
+        ];
+        if let Some(forwarded) = found.forwarded_fps {
+            let why = throughput::not_sustained(forwarded);
+            row.push(format!("{why}; the delay rises through the stream").into());
+        }
+        row
     })
 }
 

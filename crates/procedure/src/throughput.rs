@@ -47,6 +47,20 @@ pub(crate) fn sent_fps(bench: &Bench<'_>, load: Share, trial: &FrameTrial) -> f6
     achieved_fps(trial).map_or(asked, |achieved| achieved.min(asked))
 }
 
+/// Frames a second of all streams that came out, where a buffer took in the rest until the trial was over; else `None`.
+pub(crate) fn forwarded_fps(trial: &FrameTrial) -> Option<f64> {
+    let streams = trial.streams.iter();
+    let all = streams.map(|stream| Some((stream.achieved_fps()?, stream.forwarded_fps())));
+    let all: Vec<(f64, Option<f64>)> = all.collect::<Option<_>>()?;
+    let falls_behind = all.iter().any(|(_, forwarded)| forwarded.is_some());
+    falls_behind.then(|| all.iter().map(|(sent, out)| out.unwrap_or(*sent)).sum())
+}
+
+/// Why a rate is not one that the device forwards: frames came out at this one.
+pub(crate) fn not_sustained(forwarded_fps: f64) -> String {
+    format!("not sustained: frames came out at {forwarded_fps:.1}/s")
+}
+
 /// A trial at one load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
@@ -68,6 +82,8 @@ pub struct Throughput {
     pub within: f64,
     /// As sent, where a trial at this load was carried out.
     pub achieved_fps: Option<f64>,
+    /// Frames a second as they came out, where those were fewer: a buffer took in the rest until the trial was over.
+    pub forwarded_fps: Option<f64>,
     /// No load was tried beyond it.
     pub is_highest: bool,
     /// Copies that came out beyond the frames that went in, in all trials.
@@ -106,6 +122,7 @@ impl Throughput {
             fps: 0.0,
             within,
             achieved_fps: None,
+            forwarded_fps: None,
             is_highest: false,
             duplicates: 0,
             reordered: 0,
@@ -114,27 +131,42 @@ impl Throughput {
         }
     }
 
-    /// Is it faster than the lines carry? Then the buffer took in the rest until the trial was over.
-    fn is_beyond(&self, theoretical_fps: f64) -> bool {
-        self.fps > theoretical_fps * (1.0 + LINES_DIFFER)
+    /// Why a longer trial would lose frames at this rate, where it is known.
+    fn not_sustained(&self, theoretical_fps: f64) -> Option<String> {
+        if self.fps > theoretical_fps * (1.0 + LINES_DIFFER) {
+            return Some("not sustained: more than the lines carry".to_owned());
+        }
+        self.forwarded_fps.map(not_sustained)
     }
 }
 
 /// Finds the throughput, or takes the one that is known, for a procedure that offers it for longer or reckons with it as what
-/// is forwarded: at most what the lines carry. What the buffer takes in until the end of a short trial would overflow in a
+/// is forwarded: at most what the lines carry, and what came out. What the buffer takes in until the end of a short trial would overflow in a
 /// longer one, and count as what that looks for. Where no load passed there is nothing to offer.
 pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let mut found = find(bench)?;
     if found.load_e9 == 0 {
         return Err(Stop::Unfit("no load passed without loss".to_owned()));
     }
-    let most = carried(bench).0;
+    let (carried, forwarded) = (carried(bench).0, forwarded(&found).0);
+    // Where the line is what forwards, its rate is known better.
+    let most = match (forwarded as f64) < carried as f64 * (1.0 - LINES_DIFFER) {
+        true => forwarded,
+        false => carried,
+    };
     if found.load_e9 > most {
         found.load_e9 = most;
         found.fps = found.fps.min(bench.fps(&bench.all_at(found.load())));
         found.is_highest = found.load() >= bench.options.top;
     }
     Ok(found)
+}
+
+/// The part of its load that came out.
+fn forwarded(found: &Throughput) -> Share {
+    let out = found.forwarded_fps.filter(|_| found.fps > 0.0);
+    let share = out.map_or(1.0, |out| (out / found.fps).min(1.0));
+    Share((found.load_e9 as f64 * share) as u64)
 }
 
 /// The load that the lines carry: less than the whole where several ports send to one.
@@ -183,6 +215,7 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
         if lost(&trial) == 0 {
             low = load;
             (found.fps, found.achieved_fps) = (fps, achieved_fps(&trial));
+            found.forwarded_fps = forwarded_fps(&trial);
         } else {
             (high, too_fast) = (load, fps);
         }
@@ -250,10 +283,9 @@ fn table(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Table {
         row[3] = theoretical.into();
         let bits = at.found.as_ref().map(|t| t.fps * f64::from(at.size) * 8.0);
         row[4] = bits.into();
-        if at.found.as_ref().is_some_and(|t| t.is_beyond(theoretical))
-            && let Some(remark) = row.last_mut()
-        {
-            *remark = "not sustained: more than the lines carry".into();
+        let why = at.found.as_ref().and_then(|t| t.not_sustained(theoretical));
+        if let (Some(why), Some(remark)) = (why, row.last_mut()) {
+            *remark = why.into();
         }
     }
     table
@@ -262,8 +294,8 @@ fn table(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Table {
 fn figure(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Figure {
     let reached = sizes.iter().filter_map(|at| {
         let found = at.found.as_ref()?;
-        let is_beyond = found.is_beyond(setup.theoretical_fps(at.size));
-        Some((is_beyond, (f64::from(at.size), found.fps)))
+        let why = found.not_sustained(setup.theoretical_fps(at.size));
+        Some((why.is_some(), (f64::from(at.size), found.fps)))
     });
     let (beyond, reached): (Vec<_>, Vec<_>) = reached.partition(|(is_beyond, _)| *is_beyond);
     let points = |of: Vec<(bool, (f64, f64))>| of.into_iter().map(|(_, point)| point);

@@ -1062,6 +1062,33 @@ fn a_tagged_frame_that_is_lost_has_no_latency() {
     assert_eq!(found.tagged.unwrap().count, 1);
 }
 
+/// A port that forwards slower than its line, as a shaper or a CPU does: what its buffer takes in until the end of a short trial is
+/// no rate at which latency is measured.
+#[test]
+fn a_rate_above_what_comes_out_is_not_sustained() {
+    let slow = Device {
+        egress: 10_000_000,
+        ..DEVICE
+    };
+    let forwards = 10e6 / 8.0 / (512.0 + 20.0);
+    let found = find(throughput::ThroughputSteps, slow).unwrap();
+    let out = found.forwarded_fps.unwrap();
+    assert!(found.fps > 1.002 * forwards, "{found:?}");
+    assert!((out / forwards - 1.0).abs() < 1e-3, "{out} {forwards}");
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
+    drive(&mut course, |planned| slow.carry_out(&planned.trial));
+    let remark = format!("not sustained: frames came out at {out:.1}/s");
+    let report = course.result();
+    assert_eq!(report.tables[0].rows[0].last(), Some(&remark.into()));
+
+    let found = find(latency::LatencySteps, slow).unwrap();
+    assert!(found.fps <= 1.001 * forwards, "{found:?}");
+    assert_eq!(found.forwarded_fps, None, "{found:?}");
+    let tagged = found.tagged.unwrap();
+    assert!(tagged.max < 1.1 * slow.alone(512) as f64, "{tagged:?}");
+}
+
 /// Repeats of which every trial is the same simulation as one of another repeat are one.
 #[test]
 fn repeats_that_are_one_simulation_count_once() {

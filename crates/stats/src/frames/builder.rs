@@ -18,7 +18,14 @@ pub struct FramesBuilder {
     moments: Moments,
     delays: Values,
     silences: Silences,
+    /// How many frames there will be, where that is known.
+    count: Option<u64>,
+    /// Of the third and the fourth quarter of them: the least delay, and when that frame was sent.
+    least: [Option<(Nanos, Nanos)>; 2],
 }
+
+/// Fewer frames of a quarter say nothing of how the least delay changes.
+const IN_A_QUARTER: u64 = 10;
 
 impl FramesBuilder {
     /// Beyond `exact_limit` delays, of 8 bytes each, quantiles come from log-linear histograms, so
@@ -31,6 +38,8 @@ impl FramesBuilder {
             moments: Moments::default(),
             delays: Values::default(),
             silences: Silences::default(),
+            count: None,
+            least: [None; 2],
         }
     }
 
@@ -39,7 +48,10 @@ impl FramesBuilder {
     pub fn for_probe(probe: &Probe, exact_limit: usize) -> Self {
         let builder = Self::new(exact_limit);
         match probe.count {
-            Some(count) => builder.with_tag(count / 2),
+            Some(count) => Self {
+                count: Some(count),
+                ..builder.with_tag(count / 2)
+            },
             None => builder,
         }
     }
@@ -91,10 +103,31 @@ impl FramesBuilder {
             self.moments.push(delay);
             self.delays.push(delay, self.exact_limit);
             self.silences.push(record.seq, Some(arrival));
+            self.note_least(record.seq, delay, t_send);
             if self.tagged == Some(record.seq) {
                 self.figures.tagged_delay = Some(delay);
             }
         }
+    }
+
+    fn note_least(&mut self, seq: u64, delay: Nanos, t_send: Nanos) {
+        let Some(quarter) = self.count.map(|count| count / 4) else {
+            return;
+        };
+        if quarter < IN_A_QUARTER || seq < 2 * quarter {
+            return;
+        }
+        let least = &mut self.least[usize::from(seq >= 3 * quarter)];
+        let this = (delay, t_send);
+        *least = Some(least.map_or(this, |least| least.min(this)));
+    }
+
+    /// See [`FrameFigures::falls_behind`].
+    fn falls_behind(&self) -> Option<f64> {
+        let [Some((before, from)), Some((after, to))] = self.least else {
+            return None;
+        };
+        (to > from).then(|| (after - before) as f64 / (to - from) as f64)
     }
 
     fn lost(&mut self, t_send: Nanos) {
@@ -107,6 +140,7 @@ impl FramesBuilder {
         FrameFigures {
             delay: self.delay(),
             longest_silence: self.silences.longest(),
+            falls_behind: self.falls_behind(),
             ..self.figures.clone()
         }
     }

@@ -145,3 +145,34 @@ proptest! {
         }
     }
 }
+
+/// The least delays of the last two quarters tell: frames that are disturbed now and then do not.
+#[test]
+fn frames_that_come_out_slower_than_they_are_sent_fall_behind() {
+    use delaylab_model::probe::Probe;
+    let built = |count: u64, later: Nanos, disturbed: bool| {
+        let probe = Probe {
+            count: Some(count),
+            ..Probe::new("frames", Method::Frame)
+        };
+        let mut builder = FramesBuilder::for_probe(&probe, 1000);
+        for seq in 0..count {
+            let nth = seq as Nanos;
+            let late = if disturbed && seq % 3 > 0 { 70_000 } else { 0 };
+            builder.push(&frame(seq, 1000 * nth, Some(500 + later * nth + late)));
+        }
+        builder.finish()
+    };
+    for disturbed in [false, true] {
+        let slow = built(400, 250, disturbed);
+        let behind = slow.falls_behind.unwrap();
+        assert!((behind - 0.25).abs() < 0.01, "{behind}");
+        let out = slow.forwarded_fps().unwrap();
+        assert!((out / 8e5 - 1.0).abs() < 0.01, "{out}");
+        let even = built(400, 0, disturbed);
+        assert_eq!((even.falls_behind, even.forwarded_fps()), (Some(0.0), None));
+    }
+    assert_eq!(built(39, 250, false).falls_behind, None);
+    // By less than a frame.
+    assert_eq!(built(400, 4, false).forwarded_fps(), None);
+}
