@@ -8,9 +8,11 @@ use crate::output;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
 use delaylab_figure::svg;
+use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::json::{Config, Document};
 use delaylab_view::compare::stored::TwoRuns;
 use delaylab_web::html;
@@ -48,6 +50,9 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     let folders = [a, b].map(|run| shortest(run.folder()));
     let compared = two.compared(folders, &args.measure, full);
     let mut compared = compared.map_err(Failed::usage)?;
+    let resolved = [a, b].map(resolve::of_run);
+    let [of_a, of_b] = resolved.each_ref().map(Option::as_ref);
+    compared.benchmark = Benchmarks::of_runs([(a, of_a), (b, of_b)]);
     for limit in &args.fail_if {
         let held = two.held(limit);
         let held = held.map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))?;

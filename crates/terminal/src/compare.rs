@@ -8,6 +8,8 @@ use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::level_of;
+use delaylab_model::units::format_signed_share;
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::rows::{self, Row};
 use delaylab_view::compare::{Compared, Side};
 use delaylab_view::words::to_the_second;
@@ -18,7 +20,9 @@ const DIFFERENCES: usize = 12;
 /// The whole comparison, in lines that end in a line feed.
 pub fn render(compared: &Compared, style: &Style) -> String {
     let pairs = &compared.comparison.pairs;
-    let body = if compared.comparison.is_overview {
+    let body = if let Some(found) = &compared.benchmark {
+        benchmark(found, style)
+    } else if compared.comparison.is_overview {
         overview(compared, style)
     } else {
         let each = pairs.iter().map(|pair| in_full(compared, pair, style));
@@ -33,6 +37,36 @@ pub fn render(compared: &Compared, style: &Style) -> String {
         paragraph(&compared.verdict(), Paint::Bold, style),
     ];
     style.glyphs(joined(sections))
+}
+
+/// Each result of both.
+fn benchmark(found: &Benchmarks, style: &Style) -> String {
+    let mut text = String::new();
+    for rows in found.rows.chunk_by(|a, b| a.of == b.of) {
+        let mut table = Table::default();
+        let heads = [rows[0].of.as_str(), "A", "B", "% of A"];
+        table.row(heads.into_iter().enumerate().map(|(at, head)| match at {
+            0 => Cell::left(head).dim(),
+            _ => Cell::new(head).dim(),
+        }));
+        for row in rows {
+            let paint = if row.differs {
+                Paint::Bold
+            } else {
+                Paint::Plain
+            };
+            let change = row.change.filter(|_| row.differs).map(format_signed_share);
+            let [a, b] = row.values.each_ref();
+            table.row([
+                Cell::left(&row.figure),
+                Cell::new(a),
+                Cell::painted(b, paint),
+                Cell::painted(change.unwrap_or_default(), paint),
+            ]);
+        }
+        text += &table.render(style);
+    }
+    text
 }
 
 fn heads(compared: &Compared, style: &Style) -> String {

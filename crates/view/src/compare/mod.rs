@@ -3,16 +3,19 @@
 //! | module | holds |
 //! |---|---|
 //! | `mod.rs` | what every face of it is made from |
+//! | [`benchmark`] | what procedures of the device benchmark found in both |
 //! | [`stored`] | made from two runs on disk |
 //! | `rows.rs` | its tables: what stands in them, as text |
 //! | [`json`] | for programs |
 
+pub mod benchmark;
 pub mod json;
 pub mod rows;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 pub mod stored;
 
+use benchmark::Benchmarks;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
 use delaylab_explain::compare::{Comparison, PairFigures};
@@ -80,6 +83,8 @@ pub struct Compared {
     pub sides: [Side; 2],
     /// What changed.
     pub comparison: Comparison,
+    /// What a procedure of the device benchmark found in both: its trials are no conditions then.
+    pub benchmark: Option<Benchmarks>,
     /// What else differs.
     pub differences: Vec<Difference>,
     /// What must not be.
@@ -138,6 +143,8 @@ impl Compared {
         let Comparison { whole, pairs, .. } = &self.comparison;
         let first = pairs.first().map_or("", |pair| &pair.verdict.text);
         let text = whole.as_ref().map_or(first, |whole| &whole.text);
+        let benchmark = self.benchmark.as_ref().map(Benchmarks::verdict);
+        let text = benchmark.as_deref().unwrap_or(text);
         let text = match setup(&self.differences) {
             setup if setup.is_empty() => text.to_owned(),
             setup => setup + &uncapitalised(text),
@@ -166,6 +173,10 @@ impl Compared {
         let mut notes = Vec::new();
         if self.sides[0].folder == self.sides[1].folder {
             notes.push("A and B are the same run.".to_owned());
+        }
+        if let Some(benchmark) = &self.benchmark {
+            notes.extend(benchmark.notes());
+            return notes;
         }
         for (name, alone) in ["A", "B"].iter().zip(&comparison.alone) {
             if !alone.is_empty() {

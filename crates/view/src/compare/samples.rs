@@ -99,6 +99,7 @@ fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
     Compared {
         sides: [2, 3].map(side),
         comparison: compare(a, b, &asked).unwrap(),
+        benchmark: None,
         differences: Vec::new(),
         limits: held.collect(),
         strict: false,

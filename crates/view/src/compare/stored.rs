@@ -50,6 +50,7 @@ impl<'a> TwoRuns<'a> {
         Ok(Compared {
             sides: [side(self.runs[0], in_a), side(self.runs[1], in_b)],
             comparison,
+            benchmark: None,
             differences: differences(&self.around[0], &self.around[1]),
             limits: Vec::new(),
             strict: false,

@@ -5,6 +5,8 @@ use super::{document, figures, navigation, section, served_frame};
 use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_figure::{both_runs, quantile_shift};
+use delaylab_model::units::format_signed_share;
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::{Compared, Side, rows};
 use delaylab_view::words::to_the_second;
 use maud::{Markup, html};
@@ -34,7 +36,9 @@ fn sections(compared: &Compared, folders: [Markup; 2]) -> Markup {
         both_runs::drawing(compared),
         quantile_shift::drawing(compared),
     ];
-    let drawings: Vec<_> = drawings.into_iter().flatten().collect();
+    // What a search tried is no condition to draw.
+    let drawings = drawings.into_iter().flatten();
+    let drawings: Vec<_> = drawings.filter(|_| compared.benchmark.is_none()).collect();
     html! {
         (head(compared, folders))
         (section("limits", "Conditions", limits(compared)))
@@ -90,7 +94,29 @@ fn limits(compared: &Compared) -> Markup {
     }
 }
 
+/// Each result of both.
+fn benchmark(found: &Benchmarks) -> Markup {
+    use Column::{Figures, Words};
+    let mut table = Table::new([
+        ("row", Words),
+        ("figure", Words),
+        ("A", Figures),
+        ("B", Figures),
+        ("% of A", Figures),
+    ]);
+    for row in &found.rows {
+        let [a, b] = row.values.clone();
+        let change = row.change.map(format_signed_share);
+        let change = change.unwrap_or_default();
+        table.row(vec![row.of.clone(), row.figure.clone(), a, b, change]);
+    }
+    table.render()
+}
+
 fn pairs(compared: &Compared) -> Markup {
+    if let Some(found) = &compared.benchmark {
+        return benchmark(found);
+    }
     let comparison = &compared.comparison;
     let varied = comparison.varied();
     html! {
