@@ -211,7 +211,10 @@ impl Live {
         let gathered = gather::channel();
         // Before the host is put into its condition: the prober's CPU and priority are not for load.
         let under_way = UnderWay::begin(loads, &self.probing, &gathered.0)?;
-        let mut applied = Applied::new(trial.host, &Options::of_trial(trial, self.program.as_deref()))?;
+        let mut applied = Applied::new(
+            trial.host,
+            &Options::of_trial(trial, self.program.as_deref()),
+        )?;
         if let Some(on_condition) = self.on_condition {
             on_condition(applied.describe());
         }
