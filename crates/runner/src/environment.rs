@@ -8,7 +8,6 @@ use delaylab_model::shard::Shard;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Everything that a reader needs to judge how far a run can be compared with another.
 #[derive(Debug, Serialize)]

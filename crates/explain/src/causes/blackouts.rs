@@ -7,6 +7,7 @@ use super::met::{Met, planned, timeout};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::method::Method;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
 use delaylab_model::record::{Outcome, Record};

@@ -25,6 +25,7 @@ use crate::prober::open::is_too_long;
 use crafted::Crafted;
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
+use delaylab_model::method::Method;
 use delaylab_model::stop::Stop;
 use delaylab_traffic::path_trace::{AtOnce, Due, Packets, PathTrace, Settings, Step};
 use delaylab_wire::path_probe::{Mark, SMALLEST_PAYLOAD};

@@ -69,6 +69,8 @@ fn chaos(random: &mut SplitMix, planned: &Planned) -> FrameTrial {
             last_lost: (lost > 0).then_some(last),
             delay: (received > 0).then_some(delay),
             longest_silence: None,
+            falls_behind: (random.next().is_multiple_of(4))
+                .then(|| (random.next() % 3) as f64 / 10.0),
             tagged_delay: (received > 0).then_some(ns),
         }
     });
