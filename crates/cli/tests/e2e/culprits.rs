@@ -300,7 +300,7 @@ fn judge(
         let Done { role, pid, bursts } = &done[at];
         let cause = causes.iter().find(|cause| is_of(cause, *pid));
         let period = cause.and_then(|cause| cause["period"]["period_ns"].as_f64());
-        let said = cause.map_or(0.0, |cause| cause["share_of_late"].as_f64().unwrap());
+        let said = cause.map_or(0.0, |cause| cause["share_of_excursions"].as_f64().unwrap());
         let off = period.map(|period| (period / role.period as f64 - 1.0).abs());
         let worth = *share >= WORTH;
         judged.processes += usize::from(worth);

@@ -231,7 +231,7 @@ mod alone {
             has_period(planted, PERIOD)?;
             // What something else does at the same time is the culprit's in one count, and its own in the other.
             let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
-            let share = planted["share_of_late"].as_f64().unwrap();
+            let share = planted["share_of_excursions"].as_f64().unwrap();
             let first = first_named(&found) == Some(NAME);
             let well = first && (share - truth).abs() < 0.1;
             well.then_some(())
@@ -278,7 +278,7 @@ mod alone {
                     ["prober", "reflector"].contains(&place) == of_host
                 });
                 causes
-                    .map(|cause| cause["share_of_lost"].as_f64().unwrap())
+                    .map(|cause| cause["share_of_excess"].as_f64().unwrap())
                     .sum()
             };
             assert!(share(true) > 0.9, "{found:#}");

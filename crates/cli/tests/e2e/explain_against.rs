@@ -62,10 +62,10 @@ fn a_slow_run_is_held_against_a_fast_one() {
     let document: Value = serde_json::from_str(&document).unwrap();
     let condition = &document["conditions"][0];
     assert_eq!(
-        (&condition["slow"], &condition["against"]),
+        (&condition["slow"], &condition["against"]["kind"]),
         (&true.into(), &"run".into())
     );
-    assert_eq!(condition["against_ns"], 4_149_120);
+    assert_eq!(condition["against"]["usual_ns"], 4_149_120);
     // The other way round nothing is slow.
     let text = explained(&scratch, &format!("{fast} --against {slow}")).stdout;
     assert!(

@@ -39,6 +39,7 @@ pub struct Blackout {
     #[serde(skip)]
     levels: Vec<String>,
     /// Packets that were sent, or could not be. Trials that are copies of another one count once.
+    #[serde(rename = "tried")]
     pub packets: u64,
     /// How many of them were answered after their time-out.
     pub late: u64,

@@ -15,6 +15,7 @@ pub struct Unknown {
     /// What.
     pub what: String,
     /// Why.
+    #[serde(rename = "reason")]
     pub why: String,
     /// What would show it.
     pub remedy: String,

@@ -1,8 +1,9 @@
 //! One JSON document at the end of `delaylab explain --json`, and its JSON Schema.
 //!
-//! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
+//! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null. What people read as a late packet is an
+//! excursion here: `late` is a packet that was answered after its time-out, as in all documents.
 
-use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons, whole};
+use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons_of, whole};
 use delaylab_explain::causes::blackouts::Blackout;
 use delaylab_explain::causes::changes::Scope;
 use delaylab_explain::causes::changes::Visible;
@@ -15,7 +16,7 @@ use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{self, Explanation};
 use delaylab_model::Nanos;
-use delaylab_stats::anatomy::{Part, Place, StageSet};
+use delaylab_stats::anatomy::{Place, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,46 +26,45 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
     /// The run's folder.
-    pub run: String,
-    /// What is slow, then whose fault late packets are: in a few sentences.
-    pub answer: String,
-    /// Combinations of levels of which no packet was answered.
+    pub folder: String,
+    /// What is slow, then whose fault excursions are: in a few sentences.
+    pub sentence: String,
+    /// Combinations of levels of which no packet was answered in time.
     pub blackouts: Vec<Blackout>,
     /// What every packet of a condition pays, against a better one: the slowest first.
     pub conditions: Vec<Condition<'a>>,
     /// Packets that were sent.
     pub sent: u64,
-    /// Packets that were answered.
-    pub answered: u64,
-    /// Packets that took far longer than the others of their stream.
+    /// Packets that were answered in time.
+    pub received: u64,
+    /// Packets that were answered after their time-out.
     pub late: u64,
-    /// How many times that happened: packets that were under way together are one event.
+    /// How packets of all conditions spent their time, and what excursions took longer.
+    #[serde(flatten)]
+    pub excess: Excess,
+    /// How many times excursions happened: packets that were under way together are one event.
     pub events: u64,
-    /// What they took longer than usual, altogether.
-    pub lost_ns: Nanos,
     /// What said who had the CPU.
     pub sources: Vec<String>,
-    /// How a packet that was not late spent its time, on average over all conditions, by stage.
-    pub usual_ns: BTreeMap<String, Nanos>,
-    /// What late packets of all conditions took longer than usual, altogether, by stage.
-    pub excess_ns: BTreeMap<String, Nanos>,
-    /// The same of each condition that had late packets, the most excess delay first; where the mean responses of conditions agree,
+    /// Excursions of each condition that had some, the most excess delay first; where the mean responses of conditions agree,
     /// once for all.
-    pub stages: Vec<Stages<'a>>,
+    pub by_condition: Vec<ConditionExcess<'a>>,
     /// The way there and the way back of each probe, where the stamps tell them apart: of each condition, the longest median
     /// first, or once for all conditions where these agree.
     pub ways: Vec<Way<'a>>,
-    /// Why they were late: most excess delay first.
+    /// Why there were excursions: most excess delay first.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
     pub effects: Vec<Effect>,
     /// When the response changed its level.
     pub changes: Vec<Change>,
-    /// Smaller or shorter changes were looked for and may have been missed; null where no trial was long
-    /// enough to be looked at.
-    pub changes_visible: Option<Visible>,
+    /// Smaller or shorter changes were looked for and may have been missed.
+    pub changes_visible: Measured<Visible>,
     /// What is not known, and what would show it.
     pub unknown: Vec<Unknown>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What was asked for.
@@ -78,7 +78,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/explain/2";
+    const SCHEMA: &'static str = "delaylab/explain/3";
     const TITLE: &'static str = "delaylab explain";
 }
 
@@ -92,33 +92,53 @@ pub struct Condition<'a> {
     /// The run's own load in it: how many streams of each.
     pub load: BTreeMap<String, u32>,
     /// Packets that were due.
-    pub packets: u64,
-    /// Packets that were answered.
-    pub answered: u64,
+    pub due: u64,
+    /// Share of the packets that were sent that was never answered, 0 to 1.
+    pub loss: f64,
     /// Packets that took far longer than the others of their stream.
-    pub late: u64,
-    /// The median response.
-    pub response_p50_ns: Nanos,
-    /// The mean response of packets that were not late. `spent` adds up to it.
-    pub usual_ns: Nanos,
-    /// The mean response of all packets that were answered.
-    pub mean_ns: Nanos,
+    pub excursions: u64,
+    /// What packets took that were answered, in time or late.
+    pub response: Response,
     /// Does it take much longer than what it is compared with?
     pub slow: bool,
-    /// `condition`, `least_delay` or `run`.
-    pub against: &'static str,
-    /// That condition's label; null for the minimum delay.
-    pub against_label: Option<String>,
-    /// How long that takes; null where it is not known.
-    pub against_ns: Option<Nanos>,
+    /// What it is compared with.
+    pub against: Reference,
     /// Where packets spend their time.
     pub spent: Vec<Spent>,
     /// What they met in queues; empty where the path cannot be seen into.
     pub queues: Vec<Queue<'a>>,
-    /// What had the CPU of the prober's host while packets that were not late waited for it, the longest first; where that host
-    /// takes a quarter of `usual_ns` or more, and is watched.
+    /// What had the CPU of the prober's host while packets that were no excursions waited for it, the longest first; where that host
+    /// takes a quarter of `response.usual_ns` or more, and is watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub had_cpu: Vec<HadCpu>,
+}
+
+/// Responses of one condition.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Response {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// Their median.
+    pub p50_ns: Nanos,
+    /// The mean of those that were no excursions. `spent` adds up to it.
+    pub usual_ns: Nanos,
+}
+
+/// What a condition is compared with.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Reference {
+    /// `condition`, `least_delay` or `run`.
+    pub kind: &'static str,
+    /// That condition's label; left out of the minimum delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// How long that takes.
+    pub usual_ns: Measured<Nanos>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// Something that had the CPU while packets waited for it. What the probe's own packets wake is left out.
@@ -145,7 +165,7 @@ pub struct Spent {
     /// The stages, the port whose queue or pause it is, or the link.
     pub name: String,
     /// How long, on average; in a queue of the kernel about.
-    pub ns: Nanos,
+    pub time_ns: Nanos,
     /// How much of that is beyond what the condition is compared with.
     pub longer_ns: Nanos,
 }
@@ -159,21 +179,39 @@ pub struct Queue<'a> {
     met: &'a slow::Queue,
 }
 
-/// How packets of one condition, or of all, spent their time.
+/// How packets spent their time, and what excursions took longer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Stages<'a> {
-    /// The level of each factor; null of all conditions.
-    pub factors: Option<Levels<'a>>,
-    /// The probe's name; null of all conditions.
-    pub probe: Option<&'a str>,
-    /// Packets that were late.
-    pub late: u64,
+pub struct Excess {
+    /// Packets that took far longer than the others of their stream.
+    pub excursions: u64,
     /// What they took longer than usual, altogether.
-    pub lost_ns: Nanos,
-    /// How a packet that was not late spent its time, on average, by stage.
-    pub usual_ns: BTreeMap<String, Nanos>,
-    /// What late packets took longer than usual, altogether, by stage.
-    pub excess_ns: BTreeMap<String, Nanos>,
+    pub excess_ns: Nanos,
+    /// The same by stage, in the order in which a packet passes them.
+    pub stages: Vec<StageExcess>,
+}
+
+/// One interval of a response: a stage, or several where a stamp between them is missing.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StageExcess {
+    /// The stages, joined by `+`.
+    pub stage: String,
+    /// How long packets spent there that were no excursions, on average.
+    pub usual_ns: Nanos,
+    /// What excursions took longer than that there, altogether.
+    pub excess_ns: Nanos,
+}
+
+/// The excursions of one condition, or of all.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ConditionExcess<'a> {
+    /// The level of each factor; left out of all conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factors: Option<Levels<'a>>,
+    /// The probe's name; left out of all conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<&'a str>,
+    #[serde(flatten)]
+    pub excess: Excess,
 }
 
 /// One probe's packets, one way.
@@ -181,31 +219,56 @@ pub struct Stages<'a> {
 pub struct Way<'a> {
     /// The probe's name.
     pub probe: String,
-    /// The level of each factor; null of all conditions.
+    /// The level of each factor; left out of all conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub factors: Option<Levels<'a>>,
     /// `forward` or `return`.
     pub direction: &'static str,
-    /// Packets that this is made of.
-    pub packets: usize,
-    /// Delay above the least, of the same trial, or by one clock of all trials with the same path: its median.
-    pub above_p50_ns: Option<Nanos>,
-    /// The 90th percentile.
-    pub above_p90_ns: Option<Nanos>,
-    /// The 99th.
-    pub above_p99_ns: Option<Nanos>,
-    /// The 99.9th; null where so few packets do not carry it.
-    pub above_p999_ns: Option<Nanos>,
-    /// `one`, `synchronised` or `skewed`.
-    pub clocks: &'static str,
-    /// Synchronised clocks: how wrong a one-way delay may be.
-    pub error_ns: Option<Nanos>,
-    /// Skewed clocks: by how much the receiver's is faster, which was taken out.
-    pub skew_ppm: Option<f64>,
-    /// The interval of that.
-    pub skew_interval_ppm: Option<Interval>,
+    /// One-way delay above the least, of the same trial, or by one clock of all trials with the same path.
+    pub above_least: AboveLeast,
+    /// How the clocks at its ends compare.
+    pub clocks: TwoClocks,
 }
 
-/// One cause of late packets.
+/// Delays above the least of them.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AboveLeast {
+    /// How many.
+    pub count: usize,
+    /// Their median.
+    pub p50_ns: Measured<Nanos>,
+    /// The 90th percentile.
+    pub p90_ns: Measured<Nanos>,
+    /// The 99th.
+    pub p99_ns: Measured<Nanos>,
+    /// The 99.9th.
+    pub p999_ns: Measured<Nanos>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+/// How the clocks at two ends compare.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TwoClocks {
+    /// They are one.
+    One,
+    /// They are synchronised.
+    Synchronised {
+        /// How wrong a one-way delay may be.
+        error_ns: Nanos,
+    },
+    /// They run at two paces, which was taken out.
+    Skewed {
+        /// By how much the receiver's is faster.
+        skew_ppm: f64,
+        /// The interval of that.
+        skew_interval_ppm: Interval,
+    },
+}
+
+/// One cause of excursions.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cause {
     /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `new_connection`, `resolver`, `unclear`, `clock`.
@@ -215,18 +278,18 @@ pub struct Cause {
     pub place: Place,
     /// The process, interrupt, or port whose queue or pause it is; null where it has no name.
     pub name: Option<String>,
-    /// Packets that were late by it.
-    pub packets: u64,
+    /// Packets that took far longer than the others because of it.
+    pub excursions: u64,
     /// How many times that happened: packets that were under way together are one event.
     pub events: u64,
-    /// Of the late packets that no own load (`role`) delayed, 0 to 1; of an own load, of all late packets.
-    pub share_of_late: f64,
+    /// Of the excursions that no own load (`role`) caused, 0 to 1; of an own load, of all excursions.
+    pub share_of_excursions: f64,
     /// Of the excess delay of these, 0 to 1, in the same way.
-    pub share_of_lost: f64,
+    pub share_of_excess: f64,
     /// What its packets took longer than usual, altogether.
-    pub lost_ns: Nanos,
+    pub excess_ns: Nanos,
     /// What its worst packet took longer than usual.
-    pub worst_ns: Nanos,
+    pub worst_excess_ns: Nanos,
     /// What part the process has in the measurement: `other`, `prober`, `reflector`, `watch`, or the run's own `load` and
     /// `stress`, which are no finding; null where it is no process.
     pub role: Option<&'static str>,
@@ -236,12 +299,21 @@ pub struct Cause {
     pub driven: Option<Driven>,
     /// At which intervals it comes; null where it does not.
     pub period: Option<Period>,
-    /// Packets by the stage in which they were late.
-    pub stages: BTreeMap<String, u64>,
+    /// In which stages its packets took longer.
+    pub stages: Vec<StageExcursions>,
     /// What this is known from, a sentence each.
     pub evidence: Vec<String>,
     /// What to do about it.
     pub remedy: String,
+}
+
+/// Excursions in one stage, or in several where a stamp between them is missing.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StageExcursions {
+    /// The stages, joined by `+`.
+    pub stage: String,
+    /// How many packets took longer there.
+    pub excursions: u64,
 }
 
 /// A process that had the CPU. Two of one name, and two of one number, are two causes.
@@ -275,7 +347,7 @@ pub struct Period {
     pub period_ns: f64,
     /// Standard error of that.
     pub error_ns: f64,
-    /// `runs`: of the process itself; `packets`: of the late packets.
+    /// `runs`: of the process itself; `packets`: of the excursions.
     pub of: &'static str,
     /// How many of them.
     pub count: usize,
@@ -292,19 +364,26 @@ pub struct Effect {
     pub from: String,
     /// The other.
     pub to: String,
-    /// By which the median response is longer.
-    pub p50: Difference,
-    /// By which the 99th percentile of the response is longer.
-    pub p99: Difference,
+    /// By which the response is longer.
+    pub response: ResponseShift,
 }
 
-/// A difference with its interval.
+/// By how much a response is longer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ResponseShift {
+    /// Its median.
+    pub p50_ns: Difference,
+    /// Its 99th percentile.
+    pub p99_ns: Difference,
+}
+
+/// A difference with its interval, in the unit of the figure whose name it has.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Difference {
-    /// The difference; null without packets, or with too few for such a quantile.
-    pub ns: Option<Nanos>,
+    /// The difference.
+    pub difference: Measured<Nanos>,
     /// The interval of that.
-    pub interval_ns: Measured<Interval>,
+    pub interval: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
     pub reasons: Reasons,
@@ -315,72 +394,99 @@ pub struct Difference {
 pub struct Change {
     /// The trial in which, or from which on.
     pub trial: u32,
-    /// The probe; null where it is from trial to trial.
+    /// The probe; left out where it is from trial to trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// Since the trial's first packet was due; null where it is from trial to trial.
+    /// Since the trial's first packet was due; left out where it is from trial to trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<Nanos>,
-    /// Relative difference of the level.
+    /// How far the level moved.
+    pub response: LevelShift,
+    /// The stages, joined by `+`, that moved by two thirds of it or more; left out where the stamps do not tell several apart, or
+    /// where it is in many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+}
+
+/// How far a level of the response moved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LevelShift {
+    /// Its median.
+    pub p50_ns: RelativeDifference,
+}
+
+/// A difference as a share of the value before, with its interval.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RelativeDifference {
+    /// The difference: 0.1 is a tenth longer.
     pub relative: f64,
-    /// The interval of that; null where a level has too few packets for one, or they resemble each other too much.
-    pub relative_interval: Option<Interval>,
-    /// The stages that moved by two thirds of it or more; null where the stamps do not tell several apart, or where it is in many.
-    pub stages: Option<String>,
+    /// The interval of that.
+    pub relative_interval: Measured<Interval>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// The document of this explanation.
-pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
-    Document {
-        run: run.to_owned(),
-        answer: found.answer(),
+pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
+    let mut document = Document {
+        folder: folder.to_owned(),
+        sentence: found.answer(),
         blackouts: found.blackouts.clone(),
         conditions: found.slow.conditions.iter().map(of_condition).collect(),
         sent: found.sent,
-        answered: found.answered,
-        late: found.late,
+        received: found.answered.saturating_sub(found.too_late),
+        late: found.too_late,
+        excess: excess(&found.all_stages, found.late, found.lost_ns),
         events: found.events,
-        lost_ns: whole(found.lost_ns),
         sources: found.sources.clone(),
-        usual_ns: by_stage(&found.all_stages.usual),
-        excess_ns: by_stage(&found.all_stages.excess),
-        stages: found.stages.iter().map(of_stages).collect(),
+        by_condition: found.stages.iter().map(of_stages).collect(),
         ways: found.ways.iter().map(of_way).collect(),
         causes: (found.causes.iter())
             .map(|cause| of_cause(found, cause))
             .collect(),
         effects: found.effects.iter().map(of_effect).collect(),
         changes: found.changes.found.iter().map(of_change).collect(),
-        changes_visible: found.changes.visible,
+        changes_visible: Measured::or(found.changes.visible, || {
+            "no trial is long enough to be looked at".to_owned()
+        }),
         unknown: found.unknown.clone(),
+        reasons: Reasons::new(),
+    };
+    document.reasons = reasons_of!(document; changes_visible);
+    document
+}
+
+fn excess(means: &StageMeans, excursions: u64, lost_ns: f64) -> Excess {
+    let stages = in_common(&means.usual, &means.excess).into_iter();
+    let stages = stages.map(|[usual, more]| StageExcess {
+        stage: usual.stages.key(),
+        usual_ns: whole(usual.ns),
+        excess_ns: whole(more.ns),
+    });
+    Excess {
+        excursions,
+        excess_ns: whole(lost_ns),
+        stages: stages.collect(),
     }
 }
 
-fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {
-    let parts = parts.iter();
-    parts
-        .map(|part| (part.stages.key(), whole(part.ns)))
-        .collect()
-}
-
 fn of_condition(condition: &slow::Condition) -> Condition<'_> {
-    let (against, against_label) = match &condition.against {
-        Against::Condition(label) => ("condition", Some(label.clone())),
-        Against::LeastDelay => ("least_delay", None),
-        Against::Run(label) => ("run", Some(label.clone())),
-    };
     Condition {
         factors: levels(&condition.factors),
         probe: condition.probe.clone(),
         load: condition.loads.iter().cloned().collect(),
-        packets: condition.packets,
-        answered: condition.answered,
-        late: condition.late_packets(),
-        response_p50_ns: whole(condition.median_ns),
-        usual_ns: whole(condition.usual_ns),
-        mean_ns: whole(condition.mean_ns),
+        due: condition.packets,
+        loss: condition.lost,
+        excursions: condition.late_packets(),
+        response: Response {
+            count: condition.answered,
+            mean_ns: condition.mean_ns,
+            p50_ns: whole(condition.median_ns),
+            usual_ns: whole(condition.usual_ns),
+        },
         slow: condition.is_slow(),
-        against,
-        against_label,
-        against_ns: condition.against_ns.map(whole),
+        against: reference(condition),
         spent: (condition.spent.iter())
             .map(|spent| of_spent(condition, spent))
             .collect(),
@@ -389,6 +495,25 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
             .collect(),
         had_cpu: condition.had_cpu.iter().map(of_had_cpu).collect(),
     }
+}
+
+fn reference(condition: &slow::Condition) -> Reference {
+    let (kind, label) = match &condition.against {
+        Against::Condition(label) => ("condition", Some(label.clone())),
+        Against::LeastDelay => ("least_delay", None),
+        Against::Run(label) => ("run", Some(label.clone())),
+    };
+    let usual_ns = Measured::or(condition.against_ns.map(whole), || {
+        "the minimum delay of the path is not known".to_owned()
+    });
+    let mut reference = Reference {
+        kind,
+        label,
+        usual_ns,
+        reasons: Reasons::new(),
+    };
+    reference.reasons = reasons_of!(reference; usual_ns);
+    reference
 }
 
 fn of_had_cpu(had: &slow::HadCpu) -> HadCpu {
@@ -418,57 +543,67 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
         kind,
         place: spent.component.place(),
         name,
-        ns: whole(spent.ns),
+        time_ns: whole(spent.ns),
         longer_ns: longer.map_or(0, |longer| whole(longer.ns)),
     }
 }
 
-fn of_stages(stages: &StageMeans) -> Stages<'_> {
-    Stages {
+fn of_stages(stages: &StageMeans) -> ConditionExcess<'_> {
+    ConditionExcess {
         factors: stages.factors.as_deref().map(levels),
         probe: stages.probe.as_deref(),
-        late: stages.late,
-        lost_ns: whole(stages.lost_ns),
-        usual_ns: by_stage(&stages.usual),
-        excess_ns: by_stage(&stages.excess),
+        excess: excess(stages, stages.late, stages.lost_ns),
     }
 }
 
 fn of_way(way: &OneWay) -> Way<'_> {
-    let [p50, p90, p99, p999] = way.above.map(|ns| ns.map(whole));
-    let (clocks, error_ns, skew) = match way.clocks {
-        Clocks::One => ("one", None, None),
-        Clocks::Synchronised(error) => ("synchronised", Some(error), None),
-        Clocks::Skewed(ppm, (low, high)) => ("skewed", None, Some((ppm, Interval::new(low, high)))),
+    let carried = way.above.map(|ns| {
+        Measured::or(ns.map(whole), || {
+            format!("{} packets are too few", way.packets)
+        })
+    });
+    let [p50_ns, p90_ns, p99_ns, p999_ns] = carried;
+    let mut above_least = AboveLeast {
+        count: way.packets,
+        p50_ns,
+        p90_ns,
+        p99_ns,
+        p999_ns,
+        reasons: Reasons::new(),
     };
+    above_least.reasons = reasons_of!(above_least; p50_ns, p90_ns, p99_ns, p999_ns);
     Way {
         probe: way.probe.clone(),
         factors: way.factors.as_deref().map(levels),
         direction: way.direction.name(),
-        packets: way.packets,
-        above_p50_ns: p50,
-        above_p90_ns: p90,
-        above_p99_ns: p99,
-        above_p999_ns: p999,
-        clocks,
-        error_ns,
-        skew_ppm: skew.map(|(ppm, _)| ppm),
-        skew_interval_ppm: skew.map(|(_, interval)| interval),
+        above_least,
+        clocks: match way.clocks {
+            Clocks::One => TwoClocks::One,
+            Clocks::Synchronised(error_ns) => TwoClocks::Synchronised { error_ns },
+            Clocks::Skewed(skew_ppm, (low, high)) => TwoClocks::Skewed {
+                skew_ppm,
+                skew_interval_ppm: Interval::new(low, high),
+            },
+        },
     }
 }
 
 fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
     let stages = cause.stages.iter();
+    let stages = stages.map(|(stages, excursions)| StageExcursions {
+        stage: stages.key(),
+        excursions: *excursions,
+    });
     Cause {
         kind: kind(&cause.what),
         place: cause.what.place(),
         name: name(&cause.what),
-        packets: cause.packets,
+        excursions: cause.packets,
         events: cause.events,
-        share_of_late: found.share_of_late(cause),
-        share_of_lost: found.share_of_lost(cause),
-        lost_ns: whole(cause.lost_ns),
-        worst_ns: whole(cause.worst.excess_ns),
+        share_of_excursions: found.share_of_late(cause),
+        share_of_excess: found.share_of_lost(cause),
+        excess_ns: whole(cause.lost_ns),
+        worst_excess_ns: whole(cause.worst.excess_ns),
         role: matches!(cause.what, LateCause::Ran { .. }).then(|| cause.role.key()),
         process: process(cause),
         driven: cause.driven.map(|driven| Driven {
@@ -477,9 +612,7 @@ fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
             share_of_packets: driven.packets,
         }),
         period: cause.rhythm.as_ref().map(period),
-        stages: stages
-            .map(|(stages, count)| (stages.key(), *count))
-            .collect(),
+        stages: stages.collect(),
         evidence: cause.evidence.clone(),
         remedy: cause.remedy.clone(),
     }
@@ -542,42 +675,39 @@ fn period(rhythm: &Rhythm) -> Period {
 }
 
 fn of_effect(effect: &effects::Effect) -> Effect {
-    let shift = |at: usize| {
-        effect
-            .shifts
-            .get(at)
-            .map(difference)
-            .unwrap_or_else(nothing)
-    };
+    let of = |at: usize| difference(effect.shifts.get(at));
     Effect {
         factor: effect.factor.clone(),
         from: effect.from.to_string(),
         to: effect.to.to_string(),
-        p50: shift(0),
-        p99: shift(1),
+        response: ResponseShift {
+            p50_ns: of(0),
+            p99_ns: of(1),
+        },
     }
 }
 
-fn difference(shift: &Shift) -> Difference {
-    let finite = |ns: f64| Some(ns).filter(|ns| ns.is_finite()).map(whole);
-    let interval = shift.interval.as_ref();
-    let interval = interval.map(|bounds| Interval::new(bounds.low, bounds.high));
-    of_difference(
-        shift.difference_ns.and_then(finite),
-        interval.map_err(|none| none.reason.clone()).into(),
-    )
-}
-
-fn of_difference(ns: Option<Nanos>, interval: Measured<Interval>) -> Difference {
-    Difference {
-        ns,
-        reasons: reasons([("interval_ns", interval.missing())]),
-        interval_ns: interval,
-    }
-}
-
-fn nothing() -> Difference {
-    of_difference(None, Measured::Missing("no packets".to_owned()))
+fn difference(shift: Option<&Shift>) -> Difference {
+    let none = || "no packets".to_owned();
+    let interval = shift.map_or_else(
+        || Measured::Missing(none()),
+        |shift| {
+            let interval = shift.interval.as_ref();
+            let interval = interval.map(|bounds| Interval::new(bounds.low, bounds.high));
+            interval.map_err(|none| none.reason.clone()).into()
+        },
+    );
+    let known = shift.and_then(|shift| shift.difference_ns);
+    let known = known.filter(|ns| ns.is_finite()).map(whole);
+    let mut difference = Difference {
+        difference: Measured::or(known, || {
+            interval.missing().map_or_else(none, str::to_owned)
+        }),
+        interval,
+        reasons: Reasons::new(),
+    };
+    difference.reasons = reasons_of!(difference; difference, interval);
+    difference
 }
 
 fn of_change(change: &causes::changes::Change) -> Change {
@@ -589,12 +719,20 @@ fn of_change(change: &causes::changes::Change) -> Change {
         } => (*trial, Some(probe.clone()), Some(*after)),
         Scope::Between { trial } => (*trial, None, None),
     };
+    let interval = change.relative.map(|(low, high)| Interval::new(low, high));
+    let mut p50_ns = RelativeDifference {
+        relative: change.after / change.before - 1.0,
+        relative_interval: Measured::or(interval, || {
+            "a level has too few packets, or they resemble each other too much".to_owned()
+        }),
+        reasons: Reasons::new(),
+    };
+    p50_ns.reasons = reasons_of!(p50_ns; relative_interval);
     Change {
         trial,
         probe,
         after_ns,
-        relative: change.after / change.before - 1.0,
-        relative_interval: change.relative.map(|(low, high)| Interval::new(low, high)),
-        stages: change.stages.map(StageSet::key),
+        response: LevelShift { p50_ns },
+        stage: change.stages.map(StageSet::key),
     }
 }

@@ -89,7 +89,7 @@ pub const PUBLISHED: &[Listed] = &[
     listed!(
         "explain",
         "explain --json",
-        2,
+        3,
         schema::<explain::json::Document<'_>>
     ),
     listed!(
