@@ -179,7 +179,7 @@ def test_an_answer_and_its_text_are_of_one_execution(tmp_path, monkeypatch):
 
 def test_a_comparison_is_written_as_a_page_too(few, tmp_path):
     changed = dl.compare(few, few, output=tmp_path / "changes.html")
-    assert changed["schema"] == "delaylab/compare/2"
+    assert changed["schema"] == "delaylab/compare/3"
     assert "changes.html" not in str(changed) and "answer.json" not in str(changed)
     assert (tmp_path / "changes.html").read_text().startswith("<!DOCTYPE html>")
 

@@ -12,7 +12,6 @@ use delaylab_model::units::format_signed_share;
 use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::rows::{self, Row};
 use delaylab_view::compare::{Compared, Side};
-use delaylab_view::words::to_the_second;
 
 /// Settings that are named; more are counted.
 const DIFFERENCES: usize = 12;
@@ -79,7 +78,7 @@ fn heads(compared: &Compared, style: &Style) -> String {
 
 fn head(letter: &str, side: &Side, style: &Style) -> String {
     let title = format!("--- {letter}: {} ({}) ---", side.name, side.world);
-    let what = format!("{}, {}", side.folder, to_the_second(&side.started));
+    let what = format!("{}, {}", side.folder, side.when());
     paragraph(&title, Paint::Bold, style) + &paragraph(&what, Paint::Dim, style)
 }
 

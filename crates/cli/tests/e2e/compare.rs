@@ -216,14 +216,19 @@ fn files(scratch: &Scratch) {
     let json = compare(scratch, "near far", &words);
     assert_eq!(json.code, 1, "{}", json.stderr);
     let document: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(document["schema"], "delaylab/compare/2");
+    assert_eq!(document["schema"], "delaylab/compare/3");
     assert_eq!(document["failed"], true);
-    assert_eq!(document["conditions"][0]["outcome"], "failed");
-    assert_eq!(document["pairs"][0]["outcome"], "differs");
-    let shifts = document["pairs"][0]["quantities"][0]["shifts"].as_array();
-    let mut shifts = shifts.unwrap().iter();
-    let shift = shifts.find(|shift| shift["statistic"] == "p50").unwrap();
+    let condition = &document["conditions"][0];
+    assert_eq!(
+        (&condition["verdict"], &condition["failed"]),
+        (&"true".into(), &true.into())
+    );
+    let pair = &document["pairs"][0];
+    assert_eq!(pair["verdict"], "differs");
+    let shift = &pair["shift"]["response"]["p50_ns"];
     let difference = shift["difference"].as_f64().unwrap();
+    let [a, b] = ["a", "b"].map(|side| pair[side]["response"]["p50_ns"].as_f64().unwrap());
+    assert!((b - a - difference).abs() <= 1.0, "{a} {b} {difference}");
     assert!(
         (difference - 6.0 * 450_000.0).abs() < 1_000.0,
         "{difference}"

@@ -37,20 +37,20 @@ use delaylab_model::interval::Interval;
 use delaylab_model::units::format_share;
 use delaylab_model::words::{each_once, plural};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use silence::Silence;
-use std::collections::BTreeMap;
 
 /// Is it as it must not be?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Yes.
+    #[serde(rename = "true")]
     Failed,
     /// No.
+    #[serde(rename = "false")]
     Held,
     /// The data do not say.
-    #[serde(rename = "cannot_tell")]
+    #[serde(rename = "undecided")]
     Undecided,
 }
 
@@ -67,16 +67,15 @@ impl Outcome {
 
 /// A condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Condition")]
 pub struct LimitResult {
     /// What must not be.
     #[serde(rename = "condition")]
     pub limit: String,
     /// The levels that its `for each` fixed.
-    #[serde(rename = "factors", serialize_with = "by_factor")]
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[serde(skip)]
     pub levels: Vec<FixedLevel>,
-    /// `failed`, `held` (passed), `cannot_tell` (undecided).
+    /// Does it hold? `true` (then it has failed), `false` or `undecided`.
+    #[serde(rename = "verdict")]
     #[schemars(with = "String")]
     pub outcome: Outcome,
     /// Of `a` and `b`: `ns`, `1` for a share or a plain number.
@@ -89,6 +88,8 @@ pub struct LimitResult {
     pub value: Option<f64>,
     /// The interval of that; null where there is none.
     pub interval: Option<Interval>,
+    /// Of `value`, its interval and `bound`: that of `a` and `b`, or `1` for a change as a share of A.
+    pub value_unit: String,
     /// The bound.
     pub bound: f64,
     /// In a sentence.
@@ -96,12 +97,6 @@ pub struct LimitResult {
     /// Which streams of packets of A and of B it is judged on; none where it is of series.
     #[serde(skip)]
     pub streams: [Vec<usize>; 2],
-}
-
-fn by_factor<S: Serializer>(levels: &[FixedLevel], serializer: S) -> Result<S::Ok, S::Error> {
-    let levels = levels.iter();
-    let by_factor: BTreeMap<_, _> = levels.map(|it| (&it.factor, &it.level)).collect();
-    by_factor.serialize(serializer)
 }
 
 impl LimitResult {

@@ -18,7 +18,7 @@ impl Kind {
         match self {
             Kind::Differs => "differs",
             Kind::NoDifference => "no_difference",
-            Kind::Undecided => "cannot_tell",
+            Kind::Undecided => "undecided",
         }
     }
 

@@ -22,19 +22,15 @@ use delaylab_model::words::{a_few, capitalised};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
 
 /// All pairs together; each weighs the same.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Together")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
     /// How many pairs.
     pub pairs: usize,
     /// How many of them differ.
     pub differ: usize,
     /// How many are undecided.
-    #[serde(rename = "cannot_tell")]
     pub undecided: usize,
     /// In how many packets of A alone were ever answered.
     pub never_answered_b: usize,
@@ -43,17 +39,13 @@ pub struct Whole {
     /// Of the headline.
     pub shifts: Vec<MeanShift>,
     /// In a sentence.
-    #[serde(rename = "verdict")]
     pub text: String,
 }
 
 /// The shift of a statistic over pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Average")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanShift {
     /// `mean`, `p5`, `p50`, `p90`, `p99`, `p99.9`.
-    #[serde(serialize_with = "by_name")]
-    #[schemars(with = "String")]
     pub statistic: Functional,
     /// Mean of B − A, in the headline's unit; null unless every pair has an interval of it.
     pub difference: Option<Averaged>,
@@ -61,12 +53,8 @@ pub struct MeanShift {
     pub relative: Option<Averaged>,
 }
 
-fn by_name<S: Serializer>(statistic: &Functional, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&statistic_name(*statistic))
-}
-
 /// An average over pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Averaged {
     /// The value.
     pub value: f64,

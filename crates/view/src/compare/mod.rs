@@ -16,6 +16,7 @@ pub mod samples;
 pub mod stored;
 
 use benchmark::Benchmarks;
+use crate::words::to_the_second;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
 use delaylab_explain::compare::{Comparison, PairFigures};
@@ -102,13 +103,23 @@ pub struct Side {
     pub folder: String,
     /// The world that carried it out.
     pub world: String,
-    /// When it began, UTC.
-    pub started: String,
-    /// What to read before trusting its figures.
+    /// When it began; null where that is not known.
+    #[serde(rename = "started_utc")]
+    pub started: Option<String>,
+    /// What to check before trusting its figures.
+    #[serde(rename = "warnings")]
     pub problems: Vec<String>,
     /// Of its trials, which are not what their experiment meant: in a clause, of which the verdict is made.
     #[serde(skip)]
     pub flawed: Option<String>,
+}
+
+impl Side {
+    /// When it began, for people.
+    pub fn when(&self) -> String {
+        let started = self.started.as_deref();
+        started.map_or_else(|| "at an unknown time".to_owned(), to_the_second)
+    }
 }
 
 impl Compared {
@@ -296,7 +307,10 @@ mod tests {
         let differs = |pair: &PairFigures| {
             (
                 rows::loss(pair, 4).is_clear,
-                json::Pair::new(pair, 4).loss.differs,
+                json::Pair::new(pair, Measure::RoundTrip, 4)
+                    .shift
+                    .loss
+                    .differs,
             )
         };
         assert_eq!(differs(&pair), (false, false));

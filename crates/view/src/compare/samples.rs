@@ -83,7 +83,7 @@ fn side(day: u32) -> Side {
         name: "small".to_owned(),
         folder: format!("runs/small-2026010{day}T030405Z"),
         world: "live".to_owned(),
-        started: format!("2026-01-0{day}T03:04:05Z"),
+        started: Some(format!("2026-01-0{day}T03:04:05Z")),
         problems: Vec::new(),
     }
 }

@@ -155,7 +155,7 @@ fn side(run: &Run, folder: String) -> Side {
         name: run.name().unwrap_or("run").to_owned(),
         folder,
         world: run.world().unwrap_or("unknown world").to_owned(),
-        started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
+        started: run.started_utc().map(str::to_owned),
         problems,
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `document.rs` | what all have in common: their envelope, intervals, levels of factors |
 //! | [`ping`], [`run`] | of a ping, of a run |
-//! | `results.rs`, `stats.rs` | what came of the packets of one probe, in a ping as in a trial of a run |
+//! | `results.rs`, `stats.rs` | results of the packets of one probe, in a ping as in a trial of a run |
+//! | `figures.rs` | names of figures, and numbers that are counts |
 //! | `working.rs` | what came of them under load |
 //! | `config.rs` | what was asked for, and of which host |
 //!
@@ -14,6 +15,7 @@
 
 mod config;
 mod document;
+mod figures;
 pub mod ping;
 mod results;
 pub mod run;
@@ -29,8 +31,11 @@ pub use document::{
     to_line, write,
 };
 pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
+pub(crate) use figures::figure;
+pub use figures::{Amount, ByFigure, Figures};
 pub use results::{Facts, Results};
-pub use stats::Stats;
+pub(crate) use stats::stage_times;
+pub use stats::{StageTime, Stats};
 #[cfg(test)]
 pub(crate) use testing::{valid, validator};
 pub use working::UnderLoad;

@@ -303,7 +303,7 @@ pub struct StageTime {
     pub share: Option<f64>,
 }
 
-fn stage_times(parts: &[Part], response_ns: f64) -> Vec<StageTime> {
+pub(crate) fn stage_times(parts: &[Part], response_ns: f64) -> Vec<StageTime> {
     let stage_time = |part: &Part| StageTime {
         stage: part.stages.key(),
         time_ns: part.ns,

@@ -95,7 +95,7 @@ pub const PUBLISHED: &[Listed] = &[
     listed!(
         "compare",
         "compare --json",
-        2,
+        3,
         schema::<compare::json::Document<'_>>
     ),
     listed!(

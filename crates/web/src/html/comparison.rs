@@ -8,7 +8,6 @@ use delaylab_figure::{both_runs, quantile_shift};
 use delaylab_model::units::format_signed_share;
 use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::{Compared, Side, rows};
-use delaylab_view::words::to_the_second;
 use maud::{Markup, html};
 
 /// The whole page, as a file of its own.
@@ -66,7 +65,7 @@ fn head(compared: &Compared, folders: [Markup; 2]) -> Markup {
             h1 { (title(compared)) }
             @for ((letter, folder), side) in runs {
                 p class="meta" {
-                    (letter) ": " (folder) " · " (side.world) " · " (to_the_second(&side.started))
+                    (letter) ": " (folder) " · " (side.world) " · " (side.when())
                 }
             }
         }

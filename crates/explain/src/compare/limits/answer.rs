@@ -86,6 +86,10 @@ impl Question<'_> {
             limit: self.limit.to_string(),
             levels: part.levels,
             outcome,
+            value_unit: match self.limit.bound {
+                Bound::Share(_) => Dimension::NUMBER.to_string(),
+                Bound::Value(_) | Bound::Change(_) => unit.clone(),
+            },
             unit,
             a: values[0],
             b: values[1],

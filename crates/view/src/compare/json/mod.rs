@@ -1,17 +1,19 @@
 //! A comparison as one JSON document, and its JSON Schema.
 //!
-//! Values of delays are nanoseconds, of shares 0 to 1: `unit` says which. What is not known is null, and
-//! `reason` says why.
+//! A side has the names of a ping's `stats`, and what moved stands under the same names in `shift`:
+//! `.a.response.p50_ns`, `.b.response.p50_ns`, `.shift.response.p50_ns.difference`.
 
+mod condition;
 mod pair;
+mod together;
 
-pub use pair::{Anatomy, Apart, AtQuantile, Compares, Missing, Moved, Packets, Pair, Stage, Tests};
+pub use condition::Condition;
+pub use pair::{Anatomy, Apart, AtQuantile, Missing, Moved, Pair, Shifts, Tests};
+pub use together::Together;
 
 use super::{Compared, Side};
 use crate::json::Published;
-use delaylab_explain::compare::Whole;
 use delaylab_explain::compare::circumstances::Difference;
-use delaylab_explain::compare::limits::LimitResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,16 +30,17 @@ pub struct Document<'a> {
     pub headline: &'static str,
     /// How many figures the verdicts allow for: each differs only if it would with this many right at once.
     pub looks: usize,
-    /// What came out, in sentences.
-    pub verdict: String,
+    /// The answer, in sentences.
+    pub sentence: String,
     /// What is not compared, or not as a reader may expect, in sentences.
     pub notes: Vec<String>,
     /// Conditions that were asked for, each once for each combination of levels of its `for each`.
-    pub conditions: &'a [LimitResult],
+    pub conditions: Vec<Condition<'a>>,
     /// Has one of them failed, so that the command ends with code 1?
     pub failed: bool,
-    /// All pairs together; null for a single one.
-    pub whole: Option<&'a Whole>,
+    /// All pairs together; left out of a single one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Together<'a>>,
     /// Each probe under each combination of levels that both have.
     pub pairs: Vec<Pair<'a>>,
 }
@@ -59,7 +62,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/compare/2";
+    const SCHEMA: &'static str = "delaylab/compare/3";
     const TITLE: &'static str = "delaylab compare";
 }
 
@@ -82,19 +85,22 @@ impl<'a> Document<'a> {
             comparison.looks,
             [0, 1].map(|side| Run::new(compared, side)),
         );
-        let pairs = comparison.pairs.iter();
+        let (pairs, limits) = (comparison.pairs.iter(), compared.limits.iter());
+        let (whole, headline) = (comparison.whole.as_ref(), comparison.headline);
         Self {
             a,
             b,
             differences: &compared.differences,
-            headline: comparison.headline.name(),
+            headline: headline.name(),
             looks,
-            verdict: compared.verdict(),
+            sentence: compared.verdict(),
             notes: compared.notes(),
-            conditions: &compared.limits,
+            conditions: limits
+                .map(|limit| Condition::new(limit, compared))
+                .collect(),
             failed: compared.has_failed(),
-            whole: comparison.whole.as_ref(),
-            pairs: pairs.map(|pair| Pair::new(pair, looks)).collect(),
+            whole: whole.map(|whole| Together::new(whole, headline)),
+            pairs: pairs.map(|pair| Pair::new(pair, headline, looks)).collect(),
         }
     }
 }
@@ -139,9 +145,9 @@ mod tests {
         let validator = crate::json::validator::<Document<'_>>();
         let good = document(&import());
         for (pointer, bad) in [
-            ("/schema", Value::from("delaylab/compare/1")),
-            ("/pairs/0/packets_a/sent", Value::Null),
-            ("/pairs/0/quantities/0/shifts/0/differs", Value::from("yes")),
+            ("/schema", Value::from("delaylab/compare/2")),
+            ("/pairs/0/a/sent", Value::Null),
+            ("/pairs/0/shift/loss/differs", Value::from("yes")),
         ] {
             let mut document = good.clone();
             *document.pointer_mut(pointer).unwrap() = bad;

@@ -1,39 +1,42 @@
 //! One pair of a comparison in JSON.
 
-use crate::json::{Interval, Levels, Measured, Reasons, levels, reasons};
+use crate::json::{
+    Amount, ByFigure, Figures, Interval, Levels, Measured, Reasons, StageTime, figure, levels,
+    reasons_of, stage_times,
+};
 use delaylab_explain::compare::looks::is_clear;
 use delaylab_explain::compare::statistic_name;
-use delaylab_explain::compare::{self, Carried, Figures, PairFigures};
+use delaylab_explain::compare::{self, Carried, PairFigures, Quantity};
+use delaylab_lab::finding::Measure;
+use delaylab_lab::finding::dimension::Dimension;
+use delaylab_stats::anatomy::Part;
 use delaylab_stats::comparison::Bounds;
+use delaylab_stats::functional::Functional;
 use delaylab_stats::summary::Counts;
 use delaylab_stats::two_samples::{Distance, Shift};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One probe under one combination of levels.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Pair<'a> {
     /// The levels of the factors that both runs have.
     pub factors: Levels<'a>,
-    /// The probe's name in A.
-    pub probe_a: &'a str,
-    /// The probe's name in B.
-    pub probe_b: &'a str,
-    /// `differs`, `no_difference`, `cannot_tell` (undecided).
-    pub outcome: &'static str,
-    /// In sentences.
-    pub verdict: &'a str,
-    /// How packets ended in A.
-    pub packets_a: Packets,
-    /// How packets ended in B.
-    pub packets_b: Packets,
-    /// The share of packets that were never answered.
-    pub loss: Moved,
-    /// What both have.
-    pub quantities: Vec<Compares>,
+    /// `differs`, `no_difference` or `undecided`.
+    pub verdict: &'static str,
+    /// The same in words.
+    pub sentence: &'a str,
+    /// What A has.
+    pub a: Side<'a>,
+    /// What B has.
+    pub b: Side<'a>,
+    /// How far figures moved from A to B, under their names in `a` and `b`.
+    pub shift: Shifts,
     /// What one of them lacks.
     pub missing: Vec<Missing<'a>>,
-    /// Of the headline; null where one of them has no values of it.
+    /// Of the headline; left out where one of them has no values of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
     /// The stages that shifts of the response are made of, at the mean and at each quantile.
     pub anatomy: Vec<Anatomy>,
@@ -41,41 +44,46 @@ pub struct Pair<'a> {
     pub quantile_shifts: Vec<AtQuantile>,
 }
 
-/// How packets of one side ended.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Packets {
+/// The packets of one side.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Packets")]
+pub struct Side<'a> {
+    /// The probe's name.
+    pub probe: &'a str,
     /// Trials that repeat each other.
     pub trials: usize,
-    /// Packets sent.
-    pub sent: u64,
-    /// Answered in time.
-    pub received: u64,
-    /// Never answered.
-    pub lost: u64,
-    /// Answered too late.
-    pub late: u64,
-    /// Answered with other bytes.
-    pub corrupt: u64,
-    /// The send call failed: not among those sent.
-    pub local_error: u64,
-    /// One of this many stands for all of them in shifts and tests.
+    /// How packets ended.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The share of packets that were never answered, 0 to 1; null without packets.
+    pub loss: Option<f64>,
+    /// One of this many packets stands for all of them in shifts and tests.
     pub one_of: usize,
+    /// Mean and quantiles of each measure, or of stages joined by `+`, that both have.
+    #[serde(flatten)]
+    pub measures: BTreeMap<String, Figures>,
 }
 
-/// A statistic in both runs, and how far it moved.
+/// How far figures moved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Shifts {
+    /// The share of packets that were never answered.
+    pub loss: Moved,
+    /// Mean and quantiles of each measure, or of stages joined by `+`, that both have.
+    #[serde(flatten)]
+    pub measures: ByFigure<Moved>,
+}
+
+/// How far a figure moved, in the unit of its name.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Moved {
-    /// `mean`, `p5`, `p50`, `p90`, `p99`, `p99.9`; `share` of the lost.
-    pub statistic: String,
-    /// In A; null without values.
-    pub a: Option<f64>,
-    /// In B.
-    pub b: Option<f64>,
     /// B − A.
-    pub difference: Option<f64>,
-    /// Of B − A.
+    pub difference: Measured<f64>,
+    /// The interval of that.
     pub interval: Measured<Interval>,
-    /// Of (B − A)/A.
+    /// (B − A)/A.
+    pub relative: Measured<f64>,
+    /// The interval of that.
     pub relative_interval: Measured<Interval>,
     /// Repeats differ by more than their packets allow for: the interval is made of trials.
     pub repeats_differ: bool,
@@ -87,36 +95,31 @@ pub struct Moved {
     pub reasons: Reasons,
 }
 
-/// A quantity in both runs.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Compares {
-    /// A measure, or stages joined by `+`.
-    pub quantity: String,
-    /// Of its values: `ns`, `B`, `1`.
-    pub unit: String,
-    /// Values in A.
-    pub values_a: u64,
-    /// Values in B.
-    pub values_b: u64,
-    /// Mean and quantiles.
-    pub shifts: Vec<Moved>,
-}
-
 /// Tests of the headline.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Tests {
-    /// Packets of A that they went through.
-    pub values_a: u64,
-    /// Packets of B.
-    pub values_b: u64,
+    /// What they went through of A.
+    pub a: Tested,
+    /// What they went through of B.
+    pub b: Tested,
     /// Mann and Whitney: the share of pairs of packets in which B's value is the larger.
     pub share_larger: f64,
-    /// Its p value by permutation of blocks; null where there are too few.
-    pub mann_whitney_p: Option<f64>,
+    /// Its p value by permutation of blocks.
+    pub mann_whitney_p: Measured<f64>,
     /// Kolmogorov and Smirnov's D.
     pub kolmogorov_smirnov: Apart,
-    /// Wasserstein's distance, in the unit of the headline.
+    /// Wasserstein's distance.
     pub wasserstein: Apart,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+/// What tests went through of one side.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Tested {
+    /// How many packets.
+    pub count: u64,
 }
 
 /// How far apart two distributions are.
@@ -124,7 +127,9 @@ pub struct Tests {
 pub struct Apart {
     /// The distance.
     pub value: f64,
-    /// What chance stays below in 95 % of cases.
+    /// Of the distance: `ns`, `B`, `1`.
+    pub unit: String,
+    /// What chance stays below in 95 % of cases; null where there are too few packets.
     pub by_chance: Option<f64>,
     /// p value by permutation of blocks.
     pub p: Measured<f64>,
@@ -136,8 +141,8 @@ pub struct Apart {
 /// What one of the runs lacks.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Missing<'a> {
-    /// A measure.
-    pub quantity: String,
+    /// The measure, or stages joined by `+`.
+    pub measure: String,
     /// Why.
     pub reason: &'a str,
 }
@@ -146,31 +151,29 @@ pub struct Missing<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Anatomy {
     /// `mean`, `p50`, `p90`, `p99`, `p99.9`.
-    pub at: &'static str,
-    /// Mean response of the records around it in A, nanoseconds.
-    pub response_a: f64,
-    /// In B.
-    pub response_b: f64,
-    /// The stages; they add up to the responses.
-    pub stages: Vec<Stage>,
+    pub quantile: &'static str,
+    /// In A.
+    pub a: SideAnatomy,
+    /// In B. It has the stages of `a`: what one of the runs does not separate is joined in both.
+    pub b: SideAnatomy,
 }
 
-/// A stage, or several that one of the runs does not separate.
+/// Where the responses around a quantile are spent.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Stage {
-    /// Stages joined by `+`.
-    pub stage: String,
-    /// Mean in A, nanoseconds.
-    pub a: f64,
-    /// Mean in B.
-    pub b: f64,
+pub struct SideAnatomy {
+    /// Their mean.
+    pub response_ns: f64,
+    /// The stages; they add up to it.
+    pub stages: Vec<StageTime>,
 }
 
 /// How far a quantile moved.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AtQuantile {
-    /// 0 to 1.
-    pub quantile: f64,
+    /// Which: the share of the values that are not larger, 0 to 1.
+    pub share: f64,
+    /// Of the values: `ns`, `B`, `1`.
+    pub unit: String,
     /// In A.
     pub a: Option<f64>,
     /// In B.
@@ -185,85 +188,112 @@ pub struct AtQuantile {
 }
 
 impl<'a> Pair<'a> {
-    pub(in crate::compare) fn new(found: &'a PairFigures, looks: usize) -> Self {
-        let [probe_a, probe_b] = &found.pair.probes;
+    pub(in crate::compare) fn new(found: &'a PairFigures, headline: Measure, looks: usize) -> Self {
         let missing = found.missing.iter().map(|(quantity, reason)| Missing {
-            quantity: quantity.key(),
+            measure: quantity.key(),
             reason,
         });
-        let curve = found.curve.iter().map(|point| {
-            let interval = interval(&point.shift.absolute);
-            AtQuantile {
-                quantile: point.quantile,
-                a: point.shift.a,
-                b: point.shift.b,
-                repeats_differ: repeats_differ(&point.shift.absolute),
-                reasons: reasons([("interval", interval.missing())]),
-                interval,
-            }
-        });
-        let packets = [0, 1].map(|side| {
-            let trials = found.pair.streams[side].len();
-            Packets::new(&found.counts[side], trials, found.thinned[side])
-        });
+        let unit = Quantity::Measure(headline).dimension();
+        let curve = found.curve.iter();
+        let curve = curve.map(|point| AtQuantile::new(point.quantile, &point.shift, unit));
+        let tests = found.tests.as_ref();
         Self {
             factors: levels(&found.pair.factors),
-            probe_a,
-            probe_b,
-            outcome: found.verdict.kind.name(),
-            verdict: &found.verdict.text,
-            packets_a: packets[0],
-            packets_b: packets[1],
-            loss: Moved {
-                statistic: "share".to_owned(),
-                differs: found.loss_differs(looks),
-                ..Moved::new(&found.loss, looks)
-            },
-            quantities: found
-                .figures
-                .iter()
-                .map(|f| Compares::new(f, looks))
-                .collect(),
+            verdict: found.verdict.kind.name(),
+            sentence: &found.verdict.text,
+            a: Side::new(found, 0),
+            b: Side::new(found, 1),
+            shift: Shifts::new(found, looks),
             missing: missing.collect(),
-            tests: found.tests.as_ref().map(Tests::new),
+            tests: tests.map(|tests| Tests::new(tests, unit)),
             anatomy: found.carried.iter().map(Anatomy::new).collect(),
             quantile_shifts: curve.collect(),
         }
     }
 }
 
-impl Packets {
-    const fn new(counts: &Counts, trials: usize, one_of: usize) -> Self {
+/// What both have. Of what was lost `loss` says as much as that measure.
+fn measures(found: &PairFigures) -> impl Iterator<Item = &compare::Figures> {
+    let lost = Quantity::Measure(Measure::Lost);
+    let all = found.figures.iter();
+    all.filter(move |measure| measure.quantity != lost)
+}
+
+/// The figure of this statistic, under its name in documents.
+pub(super) fn figure_of(statistic: Functional, unit: Dimension) -> String {
+    figure(&statistic_name(statistic), unit)
+}
+
+impl<'a> Side<'a> {
+    fn new(found: &'a PairFigures, side: usize) -> Self {
+        let of = |shift: &Shift| [shift.a, shift.b][side];
+        let measures = measures(found).map(|measure| {
+            let unit = measure.quantity.dimension();
+            let count = [measure.counts.0, measure.counts.1][side] as f64;
+            let count = ("count".to_owned(), Some(count.into()));
+            let figures = measure.shifts.iter().map(|shift| {
+                let value = of(shift).map(|value| amount(value, shift.statistic, unit));
+                (figure_of(shift.statistic, unit), value)
+            });
+            let figures = [count].into_iter().chain(figures);
+            (measure.quantity.key(), figures.collect())
+        });
         Self {
-            trials,
-            sent: counts.sent,
-            received: counts.received,
-            lost: counts.lost,
-            late: counts.late,
-            corrupt: counts.corrupt,
-            local_error: counts.local_error,
-            one_of,
+            probe: &found.pair.probes[side],
+            trials: found.pair.streams[side].len(),
+            counts: found.counts[side],
+            loss: of(&found.loss),
+            one_of: found.thinned[side],
+            measures: measures.collect(),
+        }
+    }
+}
+
+/// A mean may have a fraction of a nanosecond.
+fn amount(value: f64, statistic: Functional, unit: Dimension) -> Amount {
+    match unit == Dimension::TIME && statistic != Functional::Mean {
+        true => value.round().into(),
+        false => value.into(),
+    }
+}
+
+impl Shifts {
+    fn new(found: &PairFigures, looks: usize) -> Self {
+        let measures = measures(found).map(|measure| {
+            let unit = measure.quantity.dimension();
+            let moved = measure.shifts.iter().map(|shift| {
+                let differs = is_clear(shift, looks);
+                (figure_of(shift.statistic, unit), Moved::new(shift, differs))
+            });
+            (measure.quantity.key(), moved.collect())
+        });
+        Self {
+            loss: Moved::new(&found.loss, found.loss_differs(looks)),
+            measures: measures.collect(),
         }
     }
 }
 
 impl Moved {
-    fn new(shift: &Shift, looks: usize) -> Self {
-        let (interval, relative) = (interval(&shift.absolute), interval(&shift.relative));
-        Self {
-            statistic: statistic_name(shift.statistic),
-            a: shift.a,
-            b: shift.b,
-            difference: shift.difference(),
+    fn new(shift: &Shift, differs: bool) -> Self {
+        let known = shift.difference();
+        let difference = Measured::or(known, || "one of the runs has no values".to_owned());
+        let relative = known.zip(shift.a.filter(|a| *a != 0.0));
+        let relative = relative.map(|(difference, a)| difference / a);
+        let mut moved = Self {
+            relative: Measured::or(relative, || {
+                let why = difference.missing().map(str::to_owned);
+                why.unwrap_or_else(|| "nothing is a share of A's 0".to_owned())
+            }),
+            difference,
+            interval: interval(&shift.absolute),
+            relative_interval: interval(&shift.relative),
             repeats_differ: repeats_differ(&shift.absolute),
-            differs: is_clear(shift, looks),
-            reasons: reasons([
-                ("interval", interval.missing()),
-                ("relative_interval", relative.missing()),
-            ]),
-            interval,
-            relative_interval: relative,
-        }
+            differs,
+            reasons: Reasons::new(),
+        };
+        moved.reasons = reasons_of!(moved; difference, interval, relative, relative_interval);
+        moved
     }
 }
 
@@ -278,60 +308,67 @@ fn repeats_differ(bounds: &Result<Bounds, String>) -> bool {
     bounds.as_ref().is_ok_and(|bounds| bounds.repeats_differ)
 }
 
-impl Compares {
-    fn new(figures: &Figures, looks: usize) -> Self {
-        Self {
-            quantity: figures.quantity.key(),
-            unit: figures.quantity.dimension().to_string(),
-            values_a: figures.counts.0,
-            values_b: figures.counts.1,
-            shifts: figures
-                .shifts
-                .iter()
-                .map(|shift| Moved::new(shift, looks))
-                .collect(),
-        }
-    }
-}
-
 impl Tests {
-    fn new(tests: &compare::Tests) -> Self {
-        Self {
-            values_a: tests.counts.0,
-            values_b: tests.counts.1,
+    fn new(tests: &compare::Tests, unit: Dimension) -> Self {
+        let tested = |count| Tested { count };
+        let mut shown = Self {
+            a: tested(tests.counts.0),
+            b: tested(tests.counts.1),
             share_larger: tests.mann_whitney.share_less,
-            mann_whitney_p: tests.mann_whitney.p.as_ref().ok().copied(),
-            kolmogorov_smirnov: Apart::new(&tests.kolmogorov_smirnov),
-            wasserstein: Apart::new(&tests.wasserstein),
-        }
+            mann_whitney_p: tests.mann_whitney.p.clone().into(),
+            kolmogorov_smirnov: Apart::new(&tests.kolmogorov_smirnov, Dimension::NUMBER),
+            wasserstein: Apart::new(&tests.wasserstein, unit),
+            reasons: Reasons::new(),
+        };
+        shown.reasons = reasons_of!(shown; mann_whitney_p);
+        shown
     }
 }
 
 impl Apart {
-    fn new(distance: &Distance) -> Self {
-        let p: Measured<f64> = distance.p.clone().into();
-        Self {
+    fn new(distance: &Distance, unit: Dimension) -> Self {
+        let mut apart = Self {
             value: distance.value,
+            unit: unit.to_string(),
             by_chance: distance.by_chance,
-            reasons: reasons([("p", p.missing())]),
-            p,
-        }
+            p: distance.p.clone().into(),
+            reasons: Reasons::new(),
+        };
+        apart.reasons = reasons_of!(apart; p);
+        apart
     }
 }
 
 impl Anatomy {
     fn new(carried: &Carried) -> Self {
-        let [response_a, response_b] = carried.response_ns;
-        let stages = carried.stages.iter().map(|[a, b]| Stage {
-            stage: a.stages.key(),
-            a: a.ns,
-            b: b.ns,
-        });
+        let side = |side: usize| {
+            let response_ns = carried.response_ns[side];
+            let stages: Vec<Part> = carried.stages.iter().map(|both| both[side]).collect();
+            SideAnatomy {
+                response_ns,
+                stages: stage_times(&stages, response_ns),
+            }
+        };
         Self {
-            at: carried.at,
-            response_a,
-            response_b,
-            stages: stages.collect(),
+            quantile: carried.at,
+            a: side(0),
+            b: side(1),
         }
+    }
+}
+
+impl AtQuantile {
+    fn new(share: f64, shift: &Shift, unit: Dimension) -> Self {
+        let mut moved = Self {
+            share,
+            unit: unit.to_string(),
+            a: shift.a,
+            b: shift.b,
+            interval: interval(&shift.absolute),
+            repeats_differ: repeats_differ(&shift.absolute),
+            reasons: Reasons::new(),
+        };
+        moved.reasons = reasons_of!(moved; interval);
+        moved
     }
 }
