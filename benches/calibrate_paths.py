@@ -103,17 +103,17 @@ def run(options, folder, sets, seed):
     return pathlib.Path(done["folder"] if "folder" in done else done["report"])
 
 
-def key(lane):
-    return lane["probe"], *sorted((name, level["label"]) for name, level in lane["factors"].items())
+def key(group):
+    return group["probe"], *sorted((name, level["label"]) for name, level in group["factors"].items())
 
 
 KINDS = {"link": "link", "tbf": "shaper", "htb": "shaper", "policer": "policer"}
 
 
 def quantiles(options, run_of):
-    """Each lane's measured quantiles."""
+    """Each condition's measured quantiles."""
     document = delaylab(options, "calibrate", run_of, "--json")
-    return {key(lane): lane["network"] for lane in document["overlay"]}
+    return {key(group): group["measured"].get("network") for group in document["overlay"]}
 
 
 def one(options, path, draw, folder):
@@ -128,15 +128,16 @@ def one(options, path, draw, folder):
     # Real time has no packets that come again.
     same = quantiles(options, run(options, folder, changed, seeds[0])) if options.world == "sim" else other
     errors = []
-    for lane in prediction["lanes"]:
-        name = key(lane)
-        if lane["packets"] < PACKETS or not (lane["network"] and same[name] and other[name]):
+    for group in prediction["groups"]:
+        name = key(group)
+        if group["measured"]["sent"] < PACKETS or not ("network" in group["predicted"] and same[name] and other[name]):
             continue
         for quantile in QUANTILES:
-            value = lane["network"][quantile]
-            alike, real = (side[name][quantile]["measured_ns"] for side in (same, other))
-            covers = value["expected_ns"]["low"] <= real <= value["expected_ns"]["high"]
-            errors.append((name, quantile, value["same_packets_ns"] / alike - 1, value["predicted_ns"] / real - 1, covers))
+            again, predicted, expected = (group[side]["network"][f"{quantile}_ns"]
+                                          for side in ("same_packets", "predicted", "expected"))
+            alike, real = (side[name][f"{quantile}_ns"] for side in (same, other))
+            covers = expected["low"] <= real <= expected["high"]
+            errors.append((name, quantile, again / alike - 1, predicted / real - 1, covers))
     return prediction["found"], which, errors
 
 

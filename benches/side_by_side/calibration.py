@@ -121,19 +121,19 @@ def predicted(folder, path, before, change):
     after = delaylab("calibrate", run(folder, {**path.sets(), **change}), "--json")
     changed = ", ".join(change.values())
     rows = [Heading(f"calibration: {path.name()} becomes {changed}", "measured", "predicted")]
-    measured = {key(lane): lane for lane in after["overlay"]}
+    measured = {key(group): group["measured"] for group in after["overlay"]}
     for probe, measure_ in (("echo", "response"), ("echo", "network"), ("sized", "response"), ("sized", "network"),
                             ("flood", "network")):
-        lanes = [lane for lane in prediction["lanes"]
-                 if lane["probe"] == probe and lane["factors"]["case"]["label"] == "overflow"]
+        groups = [group for group in prediction["groups"]
+                  if group["probe"] == probe and group["factors"]["case"]["label"] == "overflow"]
+        sides = [(measured[key(group)], group["predicted"]) for group in groups]
+        sides = [(now[measure_], then[measure_]) for now, then in sides if measure_ in now and measure_ in then]
         for quantile in ("p50", "p99"):
-            pairs = [(measured[key(lane)][measure_][quantile]["measured_ns"], lane[measure_][quantile]["predicted_ns"])
-                     for lane in lanes if lane[measure_] and measured[key(lane)][measure_]]
-            if pairs:
-                base, value = (statistics.median(side) for side in zip(*pairs))
+            if sides:
+                base, value = (statistics.median(side[f"{quantile}_ns"] for side in each) for each in zip(*sides))
                 rows.append(within(f"{probe}, {measure_}: {quantile}", base, value, time, PREDICTED_WITHIN))
     return rows
 
 
-def key(lane):
-    return lane["probe"], *sorted((name, level["label"]) for name, level in lane["factors"].items())
+def key(group):
+    return group["probe"], *sorted((name, level["label"]) for name, level in group["factors"].items())

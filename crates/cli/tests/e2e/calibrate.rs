@@ -52,12 +52,12 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
             "model.toml",
         ],
     );
-    assert_eq!(found["schema"], "delaylab/calibration/2");
+    assert_eq!(found["schema"], "delaylab/calibration/3");
     near(&found["found"]["rate"]["bps"]["value"], 10e6, 0.001);
     near(&found["found"]["buffer"]["limit"], 64_000.0, 0.01);
     assert_eq!(found["found"]["discipline"]["name"], "fifo");
     assert_eq!(found["found"]["limiter"]["kind"], "link");
-    let model = scratch.path(found["model"].as_str().unwrap());
+    let model = scratch.path(found["model_folder"].as_str().unwrap());
     for file in [
         "model.toml",
         "calibration.json",
@@ -80,7 +80,7 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     let change = "--set path.switch.discipline=fq-codel";
     let predict = "predict latest --json --text-file predicted.txt";
     let predicted = document(&scratch, &format!("{predict} {change}"));
-    assert_eq!(predicted["schema"], "delaylab/prediction/2");
+    assert_eq!(predicted["schema"], "delaylab/prediction/3");
     reads_well(
         &scratch,
         "predicted.txt",
@@ -104,10 +104,10 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
             other["factors"] == group["factors"] && other["probe"] == group["probe"]
         };
         let truth = overlay.iter().find(same).unwrap();
-        for quantile in ["p50", "p99"] {
+        for quantile in ["p50_ns", "p99_ns"] {
             // The run has the same seed, so the same packets.
-            let value = &group["network"][quantile]["same_packets_ns"];
-            if let Some(truth) = truth["network"][quantile]["measured_ns"].as_f64() {
+            let value = &group["same_packets"]["network"][quantile];
+            if let Some(truth) = truth["measured"]["network"][quantile].as_f64() {
                 near(value, truth, 0.05);
                 compared += 1;
             }
@@ -171,7 +171,9 @@ fn what_a_run_does_not_show_is_said() {
     );
     let json = ran(&scratch, "calibrate latest --json");
     let document: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert!(json.code == 1 && document["model"].is_null() && document["found"]["rate"].is_null());
+    assert!(
+        json.code == 1 && document["model_folder"].is_null() && document["found"]["rate"].is_null()
+    );
     assert_eq!(
         ran(&scratch, "predict latest --set path.rate=1Mbit/s").code,
         1
@@ -314,9 +316,9 @@ mod in_turn {
                     other["factors"] == group["factors"] && other["probe"] == group["probe"]
                 };
                 let truth =
-                    overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
+                    overlay.iter().find(same).unwrap()["measured"]["network"]["p50_ns"].as_f64();
                 near(
-                    &group["network"]["p50"]["predicted_ns"],
+                    &group["predicted"]["network"]["p50_ns"],
                     truth.unwrap(),
                     0.2,
                 );

@@ -23,6 +23,7 @@ pub struct Unknown {
     /// What.
     pub what: &'static str,
     /// Why, as a sentence.
+    #[serde(rename = "reason")]
     pub why: String,
     /// What would identify it, as a sentence; empty where nothing here does.
     pub remedy: &'static str,

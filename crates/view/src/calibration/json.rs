@@ -1,15 +1,17 @@
-//! The documents of `delaylab calibrate` and `delaylab predict`. Times are whole nanoseconds; what is not known is null.
+//! The documents of `delaylab calibrate` and `delaylab predict`. Times are whole nanoseconds; what is not known is null. Each side has the
+//! names of a ping's `stats`: `measured.response.p50_ns`, `model.loss`.
 
 use super::{Calibrated, Prediction};
-use crate::json::{Interval, Levels, Published, levels};
-use delaylab_explain::calibrate;
+use crate::json::{Amount, Interval, Levels, Measured, Published, Reasons, levels, reasons_of};
 use delaylab_explain::calibrate::buffer::{self, Counts};
 use delaylab_explain::calibrate::limiter;
 use delaylab_explain::calibrate::line;
-use delaylab_explain::calibrate::overlay::{self, Group, Measure, QUANTILES};
+use delaylab_explain::calibrate::overlay::{self, Group, Measure, Pair, QUANTILES};
 use delaylab_explain::calibrate::passage::Ways;
-use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_explain::calibrate::prediction::{Expected, Predicted};
 use delaylab_explain::calibrate::unknown::Unknown;
+use delaylab_explain::calibrate::{self, queue, rate};
+use delaylab_model::plan::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,14 +19,17 @@ use std::collections::BTreeMap;
 /// What `delaylab calibrate --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Calibration<'a> {
-    /// The measured run.
-    pub run: &'a str,
-    /// The model's run; null: nothing could be made a model of.
-    pub model: Option<&'a str>,
+    /// The measured run's folder.
+    pub folder: &'a str,
+    /// The folder of the model's run.
+    pub model_folder: Measured<&'a str>,
     /// What was found.
     pub found: Found<'a>,
     /// Measured and simulated.
-    pub overlay: Vec<Row<'a, Option<Distance>, ModelLost>>,
+    pub overlay: Vec<Overlaid<'a>>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What was asked for.
@@ -38,23 +43,23 @@ pub struct Config<'a> {
 
 impl<'a> Published for Calibration<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/calibration/2";
+    const SCHEMA: &'static str = "delaylab/calibration/3";
     const TITLE: &'static str = "delaylab calibrate";
 }
 
 /// What `delaylab predict --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Predictions<'a> {
-    /// The measured run.
-    pub run: &'a str,
-    /// The run of the changed model.
-    pub model: &'a str,
+    /// The measured run's folder.
+    pub folder: &'a str,
+    /// The folder of the changed model's run.
+    pub model_folder: &'a str,
     /// What was changed: path and value.
     pub changed: BTreeMap<&'a str, &'a str>,
     /// What was found of the path.
     pub found: Found<'a>,
     /// Before and after.
-    pub groups: Vec<Row<'a, Option<BTreeMap<&'static str, Expectation>>, PredictedLost>>,
+    pub groups: Vec<Change<'a>>,
 }
 
 /// What was asked for.
@@ -70,154 +75,221 @@ pub struct PredictionConfig<'a> {
 
 impl<'a> Published for Predictions<'a> {
     type Config = PredictionConfig<'a>;
-    const SCHEMA: &'static str = "delaylab/prediction/2";
+    const SCHEMA: &'static str = "delaylab/prediction/3";
     const TITLE: &'static str = "delaylab predict";
 }
 
 /// One probe under one combination of levels.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Row<'a, M, L> {
+pub struct Condition<'a> {
     /// Its levels.
     pub factors: Levels<'a>,
     /// The probe.
     pub probe: &'a str,
     /// Was there no load?
     pub unloaded: bool,
-    /// Packets answered.
-    pub packets: usize,
-    /// Each measure; null where it has none.
+    /// As it was measured.
+    pub measured: Side,
+    /// As the model has it.
+    pub model: Side,
+}
+
+/// A condition, measured and simulated.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Overlaid<'a> {
+    /// Which, and both sides.
     #[serde(flatten)]
-    pub measures: BTreeMap<&'static str, M>,
-    /// Share of packets lost, 0 to 1.
-    pub lost: L,
+    pub condition: Condition<'a>,
+    /// How far the model is off in each measure that both have.
+    pub error: BTreeMap<&'static str, ModelError>,
 }
 
-/// Packets lost.
+/// A condition before a change and after it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ModelLost {
-    /// Measured.
-    pub measured: Option<f64>,
-    /// Of the model.
-    pub model: Option<f64>,
-}
-
-/// Packets lost.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PredictedLost {
-    /// Measured.
-    pub measured: Option<f64>,
-    /// Of the model.
-    pub model: Option<f64>,
+pub struct Change<'a> {
+    /// Which, and both sides before the change.
+    #[serde(flatten)]
+    pub condition: Condition<'a>,
     /// Of the changed model: the median of all simulations.
-    pub predicted: Option<f64>,
-    /// Where a new run has it, 95 times of 100; its ends are null where the model assumes the rate.
-    pub expected: Interval,
+    pub predicted: Outlook<Option<f64>, Option<i64>>,
+    /// What a repeat with the same packets gives.
+    pub same_packets: Outlook<Option<f64>, Option<i64>>,
+    /// Where a new run has it, 95 times of 100; both ends are null where the model assumes the rate.
+    pub expected: Outlook<Interval, Interval>,
+}
+
+/// Its packets behind the warm-up, measured or simulated.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Side {
+    /// How many were sent.
+    pub sent: usize,
+    /// How many of these were lost.
+    pub lost: usize,
+    /// The same as a share, 0 to 1; null without packets.
+    pub loss: Option<f64>,
+    /// Its `response` and `network`, where it has them.
+    #[serde(flatten)]
+    pub measures: BTreeMap<&'static str, Delays>,
+}
+
+/// Delays of one side.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Delays {
+    /// How many.
+    pub count: usize,
+    /// Their quantiles.
+    #[serde(flatten)]
+    pub quantiles: Quantiles<Option<i64>>,
+}
+
+/// Something of each quantile.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Quantiles<T> {
+    /// Median.
+    pub p50_ns: T,
+    /// 90th percentile.
+    pub p90_ns: T,
+    /// 99th percentile.
+    pub p99_ns: T,
 }
 
 /// How far the model is from what was measured.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Distance {
+pub struct ModelError {
     /// Wasserstein's distance.
     pub wasserstein_ns: Option<i64>,
-    /// Each quantile: `p50`, `p90`, `p99`.
+    /// At each quantile.
     #[serde(flatten)]
-    pub quantiles: BTreeMap<&'static str, Compared>,
+    pub quantiles: Quantiles<Relative>,
 }
 
-/// A quantile, measured and of the model.
+/// How far a figure is off.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Compared {
-    /// Measured.
-    pub measured_ns: Option<i64>,
-    /// Of the model.
-    pub model_ns: Option<i64>,
+pub struct Relative {
     /// The model less measured, as a share of measured.
-    pub error: Option<f64>,
+    pub relative: Option<f64>,
 }
 
-/// A quantile as the change would make it.
+/// What a change would make of a condition.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Expectation {
-    /// Measured.
-    pub measured_ns: Option<i64>,
-    /// Of the model.
-    pub model_ns: Option<i64>,
-    /// Of the changed model.
-    pub predicted_ns: Option<i64>,
-    /// What a repeat with the same packets gives.
-    pub same_packets_ns: Option<i64>,
-    /// Between these; both null where the model assumes the rate.
-    pub expected_ns: Interval,
+pub struct Outlook<L, Q> {
+    /// Share of the packets lost, 0 to 1.
+    pub loss: L,
+    /// Its `response` and `network`, where it has them.
+    #[serde(flatten)]
+    pub measures: BTreeMap<&'static str, Quantiles<Q>>,
 }
 
 impl<'a> Calibration<'a> {
     /// Of a calibrated run.
     pub fn new(shown: &Calibrated<'a>) -> Self {
-        let overlay = shown.pairs.iter().map(|pair| {
-            let distance = |measure| pair.distance(measure).map(|found| Distance::new(&found));
-            let lost = ModelLost {
-                measured: pair.measured.lost(),
-                model: pair.model.lost(),
-            };
-            Row::new(&pair.measured, distance, lost)
+        let overlay = shown.pairs.iter().map(|pair| Overlaid {
+            condition: Condition::new(pair),
+            error: of_each(|measure| Some(ModelError::new(&pair.distance(measure)?))),
         });
-        Self {
-            run: shown.run,
-            model: shown.model,
+        let mut calibration = Self {
+            folder: shown.run,
+            model_folder: Measured::or(shown.model, || {
+                "too little was found for a model: `unknown` says what is missing".to_owned()
+            }),
             found: Found::new(shown.found),
             overlay: overlay.collect(),
-        }
+            reasons: Reasons::new(),
+        };
+        calibration.reasons = reasons_of!(calibration; model_folder);
+        calibration
     }
 }
 
 impl<'a> Predictions<'a> {
     /// Of a predicted change.
     pub fn new(shown: &Prediction<'a>) -> Self {
-        let groups = shown.groups.iter().map(|one| {
-            let (measured, model) = (&one.before.measured, &one.before.model);
-            let expected = one.expected_loss();
-            let lost = PredictedLost {
-                measured: measured.lost(),
-                model: model.lost(),
-                predicted: expected.map(|expected| expected.value),
-                expected: Interval::between(expected.and_then(|expected| expected.between)),
-            };
-            Row::new(
-                measured,
-                |measure| expectations(one, measure, shown.groups),
-                lost,
-            )
-        });
+        let groups = shown.groups.iter();
         let changed = shown.sets.iter();
         Self {
-            run: shown.run,
-            model: shown.model,
+            folder: shown.run,
+            model_folder: shown.model,
             changed: changed
                 .map(|(path, value)| (path.as_str(), value.as_str()))
                 .collect(),
             found: Found::new(shown.found),
-            groups: groups.collect(),
+            groups: groups.map(|one| Change::new(one, shown.groups)).collect(),
         }
     }
 }
 
-impl<'a, M, L> Row<'a, M, L> {
-    fn new(group: &'a Group, value: impl Fn(Measure) -> M, lost: L) -> Self {
+/// What there is of each measure.
+fn of_each<T>(value: impl Fn(Measure) -> Option<T>) -> BTreeMap<&'static str, T> {
+    let each = Measure::ALL.into_iter();
+    each.filter_map(|measure| Some((measure.name(), value(measure)?)))
+        .collect()
+}
+
+impl<'a> Condition<'a> {
+    fn new(pair: &'a Pair) -> Self {
         Self {
-            factors: levels(&group.factors),
-            probe: &group.probe,
-            unloaded: group.unloaded,
-            packets: group.packets[0],
-            measures: Measure::ALL
-                .map(|measure| (measure.name(), value(measure)))
-                .into(),
-            lost,
+            factors: levels(&pair.measured.factors),
+            probe: &pair.measured.probe,
+            unloaded: pair.measured.unloaded,
+            measured: Side::new(&pair.measured),
+            model: Side::new(&pair.model),
         }
     }
 }
 
-/// The names of [`QUANTILES`].
-const NAMES: [&str; QUANTILES.len()] = ["p50", "p90", "p99"];
+impl Side {
+    fn new(group: &Group) -> Self {
+        let delays = |measure| {
+            let delays = group.delay(measure);
+            let count = delays.values.len();
+            let at = |q| delays.quantile(q).and_then(whole);
+            let quantiles = Quantiles::new(QUANTILES.map(at));
+            (count > 0).then_some(Delays { count, quantiles })
+        };
+        let [sent, lost] = group.packets;
+        Self {
+            sent,
+            lost,
+            loss: group.lost(),
+            measures: of_each(delays),
+        }
+    }
+}
+
+impl<'a> Change<'a> {
+    fn new(one: &'a Predicted, all: &[Predicted]) -> Self {
+        let loss = one.expected_loss();
+        let each = |measure| one.expected(measure, all);
+        let of = |value: fn(&Expected) -> f64| Outlook {
+            loss: loss.as_ref().map(value),
+            measures: of_each(|measure| {
+                let value = |expected: Expected| whole(value(&expected));
+                Some(Quantiles::new(each(measure)?.map(value)))
+            }),
+        };
+        let range = |expected: Expected| Interval::between(expected.between);
+        Self {
+            predicted: of(|expected| expected.value),
+            same_packets: of(|expected| expected.same_packets),
+            expected: Outlook {
+                loss: loss.map_or_else(|| Interval::between(None), range),
+                measures: of_each(|measure| Some(Quantiles::new(each(measure)?.map(range)))),
+            },
+            condition: Condition::new(&one.before),
+        }
+    }
+}
+
+impl<T> Quantiles<T> {
+    /// Of [`QUANTILES`], in their order.
+    fn new([p50_ns, p90_ns, p99_ns]: [T; QUANTILES.len()]) -> Self {
+        Self {
+            p50_ns,
+            p90_ns,
+            p99_ns,
+        }
+    }
+}
 
 /// The nearest whole number.
 fn whole(value: f64) -> Option<i64> {
@@ -228,38 +300,16 @@ fn number(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-impl Distance {
+impl ModelError {
     fn new(distance: &overlay::Distance) -> Self {
-        let errors = distance.errors();
-        let quantiles = distance.quantiles.iter().zip(errors);
-        let compared = quantiles.map(|([measured, model], error)| Compared {
-            measured_ns: whole(*measured),
-            model_ns: whole(*model),
-            error: number(error),
-        });
+        let relative = |error| Relative {
+            relative: number(error),
+        };
         Self {
             wasserstein_ns: whole(distance.wasserstein),
-            quantiles: NAMES.into_iter().zip(compared).collect(),
+            quantiles: Quantiles::new(distance.errors().map(relative)),
         }
     }
-}
-
-fn expectations(
-    one: &Predicted,
-    measure: Measure,
-    all: &[Predicted],
-) -> Option<BTreeMap<&'static str, Expectation>> {
-    let before = one.before.distance(measure)?;
-    let expected = one.expected(measure, all)?;
-    let each = before.quantiles.iter().zip(&expected);
-    let each = each.map(|([measured, model], expected)| Expectation {
-        measured_ns: whole(*measured),
-        model_ns: whole(*model),
-        predicted_ns: whole(expected.value),
-        same_packets_ns: whole(expected.same_packets),
-        expected_ns: Interval::between(expected.between),
-    });
-    Some(NAMES.into_iter().zip(each).collect())
 }
 
 /// What was found of a path.
@@ -270,19 +320,22 @@ pub struct Found<'a> {
     /// The trials that it is made of.
     pub trials: Trials,
     /// The rate of the bottleneck.
-    pub rate: Option<Rate>,
+    pub rate: Measured<Rate>,
     /// What limits the rate.
-    pub limiter: Option<Limiter>,
+    pub limiter: Measured<Limiter>,
     /// The buffer before it.
-    pub buffer: Option<Buffer>,
+    pub buffer: Measured<Buffer>,
     /// In which order it sends.
-    pub discipline: Option<Discipline>,
+    pub discipline: Measured<Discipline>,
     /// What an empty path takes.
     pub least_delay: LeastDelay,
     /// What hosts take, by what they do.
     pub hosts: BTreeMap<String, Option<Line>>,
     /// What is not known.
     pub unknown: &'a [Unknown],
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// How many trials of each kind.
@@ -314,11 +367,14 @@ pub struct Limiter {
     pub kind: &'static str,
     /// Is there no doubt?
     pub certain: bool,
-    /// What the verdict rests on.
+    /// What that rests on: the share of a byte's time at the rate that it takes without load.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slope_share: Option<f64>,
-    /// What may pass at once.
+    /// What may pass at once; left out of a link, and where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_bytes: Option<Estimate>,
     /// A second bucket, which limits bursts.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
 }
 
@@ -334,14 +390,15 @@ pub struct Ceiling {
 /// A buffer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Buffer {
-    /// `bytes` or `packets`: what it counts.
-    pub counts: &'static str,
-    /// How much it holds; null where it drops before it is full.
-    pub limit: Option<f64>,
-    /// It holds so much, with 95 % confidence; where it drops before it is full, it held so much.
-    pub at_least: Option<f64>,
-    /// It does not hold so much, with 95 % confidence; null where it drops before it is full.
-    pub below: Option<f64>,
+    /// Of what it counts, and so of `limit` and `held`: `bytes` or `packets`.
+    pub unit: Unit,
+    /// How much it holds.
+    pub limit: Measured<Amount>,
+    /// The interval of that.
+    pub interval: Measured<Interval>,
+    /// So much it held, where it drops before it is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Amount>,
     /// Packets that it took.
     pub taken: usize,
     /// Packets that it dropped.
@@ -350,17 +407,23 @@ pub struct Buffer {
     pub contradict: Option<f64>,
     /// Share of the packets dropped before it was full.
     pub dropped_early: Option<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// In which order packets are sent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Discipline {
     /// Its name.
-    pub name: Option<&'static str>,
+    pub name: Measured<&'static str>,
     /// Share of the load that packets waited for.
     pub waited_for: Option<f64>,
     /// Packets that this is made of.
-    pub packets: usize,
+    pub count: usize,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What an empty path takes, each way.
@@ -395,22 +458,27 @@ pub struct Line {
     /// What it was fitted to.
     pub points: Vec<Point>,
     /// Packets that it is made of.
-    pub packets: usize,
+    pub count: usize,
 }
 
 /// One size.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Point {
-    /// Bytes.
-    pub size: u32,
+    /// Bytes on the wire.
+    pub wire_bytes: u32,
     /// What it took.
-    pub value_ns: Option<i64>,
+    pub delay_ns: Option<i64>,
 }
 
 impl<'a> Found<'a> {
     fn new(found: &'a calibrate::Calibration) -> Self {
         let hosts = found.hosts.lines().into_iter();
-        Self {
+        let limiter = found.limiter.as_ref();
+        let discipline = found
+            .queue
+            .as_ref()
+            .map(|queue| Discipline::new(queue, found));
+        let mut all = Self {
             directions: match found.ways {
                 Ways::Apart => "apart",
                 Ways::Together => "together",
@@ -420,18 +488,14 @@ impl<'a> Found<'a> {
                 overflowing: found.trials[1],
                 flawed: found.flawed,
             },
-            rate: found.rate.as_ref().map(|rate| Rate {
-                bps: Estimate::new(rate.bits_per_second()),
-                bytes: whole(rate.bytes),
-                busy_ns: whole(rate.busy),
+            rate: Measured::or(found.rate.as_ref().map(Rate::new), || why(found, &["rate"])),
+            limiter: Measured::or(limiter.map(|it| Limiter::new(it, found)), || {
+                why(found, &["shaper", "rate"])
             }),
-            limiter: found.limiter.as_ref().map(|it| Limiter::new(it, found)),
-            buffer: found.buffer.as_ref().map(Buffer::new),
-            discipline: found.queue.as_ref().map(|queue| Discipline {
-                name: found.discipline(),
-                waited_for: number(queue.waited_for),
-                packets: queue.packets,
+            buffer: Measured::or(found.buffer.as_ref().map(Buffer::new), || {
+                why(found, &["buffer", "lines"])
             }),
+            discipline: Measured::or(discipline, || why(found, &["discipline", "lines"])),
             least_delay: LeastDelay {
                 forward: found.forward.as_ref().map(Line::new),
                 back: found.back.as_ref().map(Line::new),
@@ -440,7 +504,46 @@ impl<'a> Found<'a> {
                 .map(|(name, line)| (name.replace(' ', "_"), line.map(Line::new)))
                 .collect(),
             unknown: &found.unknown,
+            reasons: Reasons::new(),
+        };
+        all.reasons = reasons_of!(all; rate, limiter, buffer, discipline);
+        all
+    }
+}
+
+/// Why something is not known: what is said of the first of these.
+fn why(found: &calibrate::Calibration, named: &[&str]) -> String {
+    let mut all = found.unknown.iter();
+    let said = all.find(|unknown| named.iter().any(|name| unknown.what.contains(name)));
+    said.map_or_else(
+        || "there is none, or this run does not tell it".to_owned(),
+        |unknown| unknown.why.clone(),
+    )
+}
+
+impl Rate {
+    fn new(rate: &rate::Rate) -> Self {
+        Self {
+            bps: Estimate::new(rate.bits_per_second()),
+            bytes: whole(rate.bytes),
+            busy_ns: whole(rate.busy),
         }
+    }
+}
+
+impl Discipline {
+    fn new(queue: &queue::Queue, found: &calibrate::Calibration) -> Self {
+        let name = Measured::or(found.discipline(), || {
+            why(found, &["discipline", "CoDel", "fair queue", "priority"])
+        });
+        let mut discipline = Self {
+            name,
+            waited_for: number(queue.waited_for),
+            count: queue.packets,
+            reasons: Reasons::new(),
+        };
+        discipline.reasons = reasons_of!(discipline; name);
+        discipline
     }
 }
 
@@ -463,25 +566,29 @@ impl Limiter {
 
 impl Buffer {
     fn new(buffer: &buffer::Buffer) -> Self {
+        let early = || "it drops before it is full".to_owned();
         let is_known = !buffer.drops_early();
-        let known = |value: f64| number(value).filter(|_| is_known);
-        Self {
-            counts: match buffer.counts {
-                Counts::Bytes => "bytes",
-                Counts::Packets => "packets",
+        let limit = number(buffer.limit()).filter(|_| is_known);
+        let (low, high) = buffer.interval;
+        let interval = Interval::bounded(low, high).filter(|_| is_known);
+        let mut shown = Self {
+            unit: match buffer.counts {
+                Counts::Bytes => Unit::Bytes,
+                Counts::Packets => Unit::Packets,
             },
-            limit: known(buffer.limit()),
-            at_least: number(if is_known {
-                buffer.interval.0
-            } else {
-                buffer.between.0
-            }),
-            below: known(buffer.interval.1),
+            limit: Measured::or(limit.map(Amount::from), early),
+            interval: Measured::or(interval, early),
+            held: number(buffer.between.0)
+                .filter(|_| !is_known)
+                .map(Amount::from),
             taken: buffer.packets[0],
             dropped: buffer.packets[1],
             contradict: number(buffer.contradict),
             dropped_early: number(buffer.early),
-        }
+            reasons: Reasons::new(),
+        };
+        shown.reasons = reasons_of!(shown; limit, interval);
+        shown
     }
 }
 
@@ -499,8 +606,8 @@ impl Estimate {
 impl Line {
     fn new(line: &line::Line) -> Self {
         let points = line.points.iter().map(|(size, ns)| Point {
-            size: *size,
-            value_ns: whole(*ns),
+            wire_bytes: *size,
+            delay_ns: whole(*ns),
         });
         Self {
             per_packet_ns: Estimate::new(line.constant),
@@ -508,7 +615,7 @@ impl Line {
             r2: number(line.r2),
             farthest_ns: whole(line.farthest),
             points: points.collect(),
-            packets: line.packets,
+            count: line.packets,
         }
     }
 }
@@ -548,12 +655,13 @@ mod tests {
     fn a_range_that_is_not_known_is_null() {
         let sample = Sample::without_rate();
         let prediction = valid_prediction(&Predictions::new(&sample.prediction()));
-        let median = &prediction["groups"][0]["response"]["p50"];
-        assert!(median["predicted_ns"].is_i64(), "{median}");
-        let range = &median["expected_ns"];
-        assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
-        let range = &prediction["groups"][0]["lost"]["expected"];
-        assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
+        let group = &prediction["groups"][0];
+        let median = &group["predicted"]["response"]["p50_ns"];
+        assert!(median.is_i64(), "{group}");
+        let expected = &group["expected"];
+        for range in [&expected["response"]["p50_ns"], &expected["loss"]] {
+            assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
+        }
     }
 
     #[test]

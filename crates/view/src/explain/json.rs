@@ -210,6 +210,7 @@ pub struct ConditionExcess<'a> {
     /// The probe's name; left out of all conditions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<&'a str>,
+    /// What they took longer.
     #[serde(flatten)]
     pub excess: Excess,
 }

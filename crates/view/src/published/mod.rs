@@ -101,13 +101,13 @@ pub const PUBLISHED: &[Listed] = &[
     listed!(
         "calibration",
         "calibrate --json",
-        2,
+        3,
         schema::<calibration::Calibration<'_>>
     ),
     listed!(
         "prediction",
         "predict --json",
-        2,
+        3,
         schema::<calibration::Predictions<'_>>
     ),
     listed!("cells", "cells --json", 2, schema::<cells::Document<'_>>),
