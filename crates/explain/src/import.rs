@@ -80,7 +80,7 @@ pub use hops::Hop;
 pub use imported::{Clock, Imported, ImportedStream};
 pub use input::Input;
 pub use options::Options;
-pub use records::{Counts, Records};
+pub use records::Records;
 
 /// Every format; the first that recognises a file reads it.
 static FORMATS: &[&Format] = &[

@@ -112,7 +112,7 @@ impl Answer {
         match self {
             Answer::Steps => "steps",
             Answer::NoCells => "no_cells",
-            Answer::Undecided => "cannot_tell",
+            Answer::Undecided => "undecided",
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn text(
 fn head(found: &ImportedFile) -> String {
     let imported = &found.imported;
     let records = || imported.streams.iter().map(|stream| &stream.records);
-    let answered: u64 = records().map(|records| records.counts().answered).sum();
+    let answered: u64 = records().map(|records| records.counts().answered()).sum();
     let packets: u64 = records().map(|records| records.len() as u64).sum();
     let version = imported.version.as_deref();
     let version = version.map_or_else(String::new, |version| format!(" {version}"));

@@ -135,11 +135,11 @@ mod in_turn {
             let sizes = "--min-size 60B --max-size 172B";
             let (scratch, ended) = across("aal5-llc", &format!("--count 3 {sizes} --json"));
             let found = document(&ended);
-            assert_eq!(found["schema"], "delaylab/cells/2");
+            assert_eq!(found["schema"], "delaylab/cells/3");
             let steps = &found["ways"][0]["steps"];
             let number = |name: &str| steps[name].as_f64().unwrap_or(f64::NAN);
             // LLC/SNAP and the trailer of AAL5.
-            let well = found["answer"] == "steps"
+            let well = found["verdict"] == "steps"
                 && number("width_bytes") == 48.0
                 && (15.0..=17.0).contains(&number("overhead_bytes"))
                 && (number("step_ns") / CELL - 1.0).abs() < 0.1;

@@ -73,7 +73,7 @@ fn imported(scratch: &Scratch, file: &Path) -> Value {
     let ran = import(scratch, file, "--json --no-report");
     assert_eq!(ran.code, 0, "{}: {}", file.display(), ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(document["schema"], "delaylab/import/2");
+    assert_eq!(document["schema"], "delaylab/import/3");
     document
 }
 
@@ -204,10 +204,8 @@ fn every_format_becomes_a_run_that_can_be_shown() {
             .unwrap()
             .iter()
             .map(|stream| {
-                (
-                    stream["packets"].as_u64().unwrap(),
-                    stream["answered"].as_u64().unwrap(),
-                )
+                let count = |name: &str| stream[name].as_u64().unwrap();
+                (count("sent"), count("received") + count("late"))
             })
             .collect();
         assert_eq!(counts, *streams, "{name}");
@@ -396,7 +394,7 @@ fn a_file_that_was_cut_short_gives_what_is_whole_and_a_warning() {
     let whole = sample_text("ping.txt");
     let cut = scratch.file("cut.txt", &whole[..whole.len() / 2]);
     let document = imported(&scratch, &cut);
-    let packets = document["streams"][0]["packets"].as_u64().unwrap();
+    let packets = document["streams"][0]["sent"].as_u64().unwrap();
     assert!((10..40).contains(&packets), "{packets}");
     assert_ne!(document["warnings"], Value::Array(Vec::new()));
 }

@@ -96,14 +96,14 @@ fn recomputed(imported: &Imported, stream: &ImportedStream, said: &PrintedFigure
             Some(exactly((count - received(stream)) / count))
         }
         Figure::Copies if !imported.format.rules.copies_in_records => None,
-        Figure::Copies => Some(exactly(stream.records.counts().copies as f64)),
+        Figure::Copies => Some(exactly(stream.records.counts().duplicate as f64)),
         _ => None,
     }
 }
 
 fn received(stream: &ImportedStream) -> f64 {
     let counts = stream.records.counts();
-    (counts.answered + counts.corrupt) as f64
+    (counts.answered() + counts.corrupt) as f64
 }
 
 /// Are there as many samples as the peer counted?

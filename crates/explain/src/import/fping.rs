@@ -167,7 +167,7 @@ mod tests {
         let counts = streams.map(|stream| {
             let is = |outcome| move |record: &Record| record.outcome == outcome;
             let number = |outcome| stream.records.iter().filter(is(outcome)).count();
-            let copies = stream.records.counts().copies;
+            let copies = stream.records.counts().duplicate;
             (number(Outcome::Ok), number(Outcome::Lost), copies)
         });
         counts.collect()

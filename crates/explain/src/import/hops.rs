@@ -96,7 +96,7 @@ impl Imported {
 
     fn has_answered(&self, at: usize, stream: &ImportedStream) -> bool {
         let lost = self.figure(at, Figure::LossShare);
-        stream.records.counts().answered > 0 || lost.is_some_and(|lost| lost < 1.0)
+        stream.records.counts().answered() > 0 || lost.is_some_and(|lost| lost < 1.0)
     }
 }
 

@@ -376,7 +376,7 @@ mod tests {
         let imported = super::super::read(text.as_bytes(), None).unwrap();
         let streams = imported.streams.iter();
         let streams: Vec<_> = streams.map(|it| it.records.counts()).collect();
-        let counts = streams.iter().map(|it| (it.answered, it.copies));
+        let counts = streams.iter().map(|it| (it.answered(), it.duplicate));
         assert_eq!(counts.collect::<Vec<_>>(), [(2, 1), (2, 0)]);
     }
 

@@ -24,7 +24,7 @@ pub struct RecordMaker {
 }
 
 impl RecordMaker {
-    pub const fn new(due: Record, first: u64, period: Nanos, dated: bool) -> Self {
+    pub fn new(due: Record, first: u64, period: Nanos, dated: bool) -> Self {
         Self {
             due,
             first,

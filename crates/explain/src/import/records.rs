@@ -7,6 +7,7 @@ use delaylab_model::method::Method;
 use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
 use delaylab_model::trial::StampPoint;
 use delaylab_stats::moments::Moments;
+use delaylab_stats::summary::Counts;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -29,19 +30,6 @@ pub struct Records {
     stamped: [bool; StampPoint::ALL.len()],
     last: Option<u64>,
     in_order: bool,
-}
-
-/// How packets ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Answered, in time or late.
-    pub answered: u64,
-    /// Answered with other bytes than those sent.
-    pub corrupt: u64,
-    /// Copies of replies beyond the first.
-    pub copies: u64,
-    /// Never answered.
-    pub lost: u64,
 }
 
 /// Addresses, and a small number for each.
@@ -71,17 +59,12 @@ impl Addresses {
 
 impl Records {
     /// None yet.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             rows: Rows::new(MOVING),
             len: 0,
             refusers: Addresses::new(),
-            counts: Counts {
-                answered: 0,
-                corrupt: 0,
-                copies: 0,
-                lost: 0,
-            },
+            counts: Counts::default(),
             trips: Moments::EMPTY,
             earliest: None,
             stamped: [false; StampPoint::ALL.len()],
@@ -103,10 +86,10 @@ impl Records {
     /// Adds one.
     pub fn push(&mut self, record: &Record) {
         self.len += 1;
-        self.counts.answered += u64::from(record.answered());
-        self.counts.corrupt += u64::from(record.outcome == Outcome::Corrupt);
-        self.counts.lost += u64::from(record.outcome.is_lost());
-        self.counts.copies += u64::from(record.copies);
+        self.counts.count(record);
+        // Files do not say when lost packets were sent, but that they were.
+        let is_implied = record.t_send.is_none() && record.outcome.was_sent();
+        self.counts.sent += u64::from(is_implied);
         if let Some(trip) = without_reflector(record) {
             self.trips.push(trip);
         }

@@ -276,7 +276,7 @@ mod tests {
         let imported = import::read(text.as_bytes(), None).unwrap();
         let packets = imported.streams.iter().map(|it| {
             let counts = it.records.counts();
-            (it.records.len(), counts.answered)
+            (it.records.len(), counts.answered())
         });
         assert_eq!(packets.collect::<Vec<_>>(), [(3, 3), (3, 2)]);
         assert_eq!(imported.strange, None);

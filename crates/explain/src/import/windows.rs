@@ -301,7 +301,7 @@ mod tests {
         for (end, said) in [(summary(5, 3, 2), 6), (String::new(), 0)] {
             let imported = import::read(format!("{lines}{end}").as_bytes(), None).unwrap();
             let counts = imported.streams[0].records.counts();
-            assert_eq!((counts.answered, counts.lost), (3, 2));
+            assert_eq!((counts.answered(), counts.lost), (3, 2));
             assert_eq!((imported.said.len(), check(&imported)), (said, Vec::new()));
             assert_eq!(imported.strange, None);
         }
@@ -319,7 +319,7 @@ mod tests {
             let imported = import::read(text.as_bytes(), None).unwrap();
             assert_eq!(imported.streams.len(), 1);
             let counts = imported.streams[0].records.counts();
-            assert_eq!((counts.answered, counts.lost), (2, 1));
+            assert_eq!((counts.answered(), counts.lost), (2, 1));
             assert_eq!(imported.strange.unwrap().0, 1);
             let missing = imported.warnings.iter().any(|it| it.contains("missing"));
             assert!(!missing, "{:?}", imported.warnings);
@@ -331,7 +331,7 @@ mod tests {
         let text = format!("{REPLY}{LOST}{REPLY}{}", summary(3, 2, 1));
         let imported = import::read(text.as_bytes(), None).unwrap();
         let counts = imported.streams[0].records.counts();
-        assert_eq!((counts.answered, counts.lost), (2, 1));
+        assert_eq!((counts.answered(), counts.lost), (2, 1));
         assert_eq!((imported.strange.clone(), check(&imported)), (None, vec![]));
     }
 

@@ -1,6 +1,6 @@
 //! What `delaylab cells` found, and its JSON document.
 
-use crate::json::{Interval, Published, some_seed, whole};
+use crate::json::{Interval, Measured, Published, Reasons, reasons_of, some_seed, whole};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
 use delaylab_model::Nanos;
@@ -60,14 +60,14 @@ pub struct Document<'a> {
     pub sent: u64,
     /// Packets lost of these.
     pub lost: u64,
-    /// `steps`, `no_cells` or `cannot_tell` (undecided).
-    pub answer: &'static str,
-    /// The answer in words.
+    /// `steps`, `no_cells` or `undecided`.
+    pub verdict: &'static str,
+    /// The same in words.
     pub sentence: String,
     /// Each direction that was looked at.
     pub ways: Vec<WayFound<'a>>,
     /// What to check before trusting it.
-    pub problems: &'a [String],
+    pub warnings: &'a [String],
     /// Where the run is.
     pub folder: &'a str,
     /// Its page, if there is one.
@@ -101,7 +101,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/cells/2";
+    const SCHEMA: &'static str = "delaylab/cells/3";
     const TITLE: &'static str = "delaylab cells";
 }
 
@@ -114,22 +114,28 @@ pub struct WayFound<'a> {
     pub measure: &'a str,
     /// What stands for a size: `mean of the inner 80 %` or `minimum`.
     pub per_size: &'static str,
-    /// Packets answered.
-    pub packets: usize,
-    /// `steps`, `no_cells` or `cannot_tell` (undecided).
-    pub answer: &'static str,
-    /// The answer in words.
+    /// How many delays these are.
+    pub count: usize,
+    /// `steps`, `no_cells` or `undecided`.
+    pub verdict: &'static str,
+    /// The same in words.
     pub sentence: String,
-    /// The steps, where there are some.
+    /// The steps; left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepsFound>,
-    /// What steps would have been seen; null where too few sizes were answered.
+    /// What steps would have been seen; left out with steps, and where too few sizes were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
     /// What is left of the delays beyond what was found.
-    pub residual_ns: Option<i64>,
-    /// From this size on, sizes were left out: the delay jumps there.
+    pub residual_ns: Measured<i64>,
+    /// From this size on, sizes were left out: the delay jumps there. Left out where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out_from_bytes: Option<u32>,
     /// The delay of each size.
     pub points: Vec<Point>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// The delay of one size.
@@ -169,22 +175,39 @@ pub struct StepsFound {
     pub step_ns: i64,
     /// The interval of that.
     pub step_interval_ns: Interval,
-    /// The line's rate if all links were alike; null where steps are not cells.
+    /// The line's rate if all links were alike; left out where steps are not cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_if_alike_bps: Option<i64>,
-    /// The delay jumps at this size.
-    pub jump_at_bytes: Option<u32>,
-    /// By so much.
-    pub jump_ns: Option<i64>,
-    /// Steps differ in height: the standard deviation of that.
-    pub uneven_sd_ns: Option<i64>,
-    /// The least step.
-    pub least_step_ns: Option<i64>,
-    /// The greatest.
-    pub most_step_ns: Option<i64>,
+    /// A jump in addition to the steps; left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jump: Option<Jump>,
+    /// How steps differ in height; left out where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uneven: Option<Uneven>,
     /// How much better steps explain the delays than a line does (difference of BIC).
     pub delta_bic: f64,
     /// Encapsulations that add this many bytes.
     pub framings: Vec<Framing>,
+}
+
+/// A jump of the delay.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Jump {
+    /// The smallest size beyond it.
+    pub at_bytes: u32,
+    /// Its height.
+    pub height_ns: i64,
+}
+
+/// How the heights of steps differ.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Uneven {
+    /// Their standard deviation.
+    pub sd_ns: i64,
+    /// The least.
+    pub min_ns: i64,
+    /// The greatest.
+    pub max_ns: i64,
 }
 
 /// An encapsulation.
@@ -206,10 +229,10 @@ impl<'a> Document<'a> {
             method: cells.method,
             sent,
             lost,
-            answer: main.map_or(Answer::Undecided, Way::answer).name(),
+            verdict: main.map_or(Answer::Undecided, Way::answer).name(),
             sentence: main.map_or_else(|| FEW.to_owned(), Way::sentence),
             ways: cells.ways().iter().map(WayFound::new).collect(),
-            problems: &cells.run.problems,
+            warnings: &cells.run.problems,
             folder: &cells.run.head.folder,
             report: cells.page,
         }
@@ -222,15 +245,15 @@ impl<'a> WayFound<'a> {
             ip_size: point.size,
             delay_ns: whole(point.delay_ns),
         });
-        Self {
+        let mut found = Self {
             direction: way.direction.name(),
             measure: way.measure,
             per_size: match way.per_size {
                 PerSize::TrimmedMean => "mean of the inner 80 %",
                 PerSize::Minimum => "minimum",
             },
-            packets: way.packets,
-            answer: way.answer().name(),
+            count: way.packets,
+            verdict: way.answer().name(),
             sentence: way.sentence(),
             steps: match &way.detection.verdict {
                 Verdict::Steps(found) => Some(StepsFound::new(found, way.direction)),
@@ -242,10 +265,15 @@ impl<'a> WayFound<'a> {
                 wanted_step_ns: whole(power.wanted_ns),
                 times_as_many_packets: power.times_as_many(),
             }),
-            residual_ns: way.detection.residual_ns().map(whole),
+            residual_ns: Measured::or(way.detection.residual_ns().map(whole), || {
+                "too few sizes were answered".to_owned()
+            }),
             left_out_from_bytes: way.detection.jump.map(|jump| jump.at),
             points: points.collect(),
-        }
+            reasons: Reasons::new(),
+        };
+        found.reasons = reasons_of!(found; residual_ns);
+        found
     }
 }
 
@@ -272,11 +300,15 @@ impl StepsFound {
             step_ns: whole(found.step_ns),
             step_interval_ns: Interval::new(low, high),
             rate_if_alike_bps: cells.then(|| whole(rate)),
-            jump_at_bytes: found.jump.map(|jump| jump.at),
-            jump_ns: found.jump.map(|jump| whole(jump.height_ns)),
-            uneven_sd_ns: found.uneven.map(|uneven| whole(uneven.sd_ns)),
-            least_step_ns: found.uneven.map(|uneven| whole(uneven.least_ns)),
-            most_step_ns: found.uneven.map(|uneven| whole(uneven.most_ns)),
+            jump: found.jump.map(|jump| Jump {
+                at_bytes: jump.at,
+                height_ns: whole(jump.height_ns),
+            }),
+            uneven: found.uneven.map(|uneven| Uneven {
+                sd_ns: whole(uneven.sd_ns),
+                min_ns: whole(uneven.least_ns),
+                max_ns: whole(uneven.most_ns),
+            }),
             delta_bic: found.delta_bic,
             framings: framings.collect(),
         }

@@ -2,10 +2,11 @@
 //!
 //! Times are nanoseconds, shares 0 to 1; what is not known is null.
 
-use crate::json::{Amount, Published};
+use crate::json::{Amount, Measured, Published, Reasons, reasons_of};
 use delaylab_explain::import::{self, Disagreement, Imported, PrintedFigure};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
+use delaylab_stats::summary::Counts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,7 +46,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/import/2";
+    const SCHEMA: &'static str = "delaylab/import/3";
     const TITLE: &'static str = "delaylab import";
 }
 
@@ -59,12 +60,9 @@ pub struct StreamShown<'a> {
     pub target: &'a str,
     /// `icmp`, `udp`, `tcp`, …
     pub method: &'static str,
-    /// How many packets.
-    pub packets: usize,
-    /// How many were answered.
-    pub answered: u64,
-    /// How many never were.
-    pub lost: u64,
+    /// How packets ended.
+    #[serde(flatten)]
+    pub counts: Counts,
 }
 
 /// A figure that the tool printed.
@@ -76,12 +74,15 @@ pub struct Figure<'a> {
     pub what: String,
     /// As the tool has it.
     pub theirs: Amount,
-    /// The same made of its packets; null where the file has none for it.
-    pub ours: Option<Amount>,
+    /// The same made of its packets.
+    pub ours: Measured<Amount>,
     /// What both count.
     pub unit: Unit,
     /// As it was printed.
     pub printed: &'a str,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A figure of the tool that its packets do not give.
@@ -134,28 +135,30 @@ pub fn stream_name(imported: &Imported, stream: usize) -> &str {
 
 impl<'a> StreamShown<'a> {
     fn new(stream: &'a import::ImportedStream) -> Self {
-        let counts = stream.records.counts();
         Self {
             name: &stream.name,
             target: &stream.target,
             method: stream.method.name(),
-            packets: stream.records.len(),
-            answered: counts.answered,
-            lost: counts.lost,
+            counts: stream.records.counts(),
         }
     }
 }
 
 impl<'a> Figure<'a> {
     fn new(imported: &'a Imported, said: &'a PrintedFigure) -> Self {
-        Self {
+        let mut figure = Self {
             stream: stream_name(imported, said.stream),
             what: said.what.to_string(),
             theirs: said.value.into(),
-            ours: said.ours.map(Amount::from),
+            ours: Measured::or(said.ours.map(Amount::from), || {
+                "the file does not have every packet that the tool counted".to_owned()
+            }),
             unit: said.unit,
             printed: &said.printed,
-        }
+            reasons: Reasons::new(),
+        };
+        figure.reasons = reasons_of!(figure; ours);
+        figure
     }
 }
 

@@ -110,8 +110,8 @@ pub const PUBLISHED: &[Listed] = &[
         3,
         schema::<calibration::Predictions<'_>>
     ),
-    listed!("cells", "cells --json", 2, schema::<cells::Document<'_>>),
-    listed!("import", "import --json", 2, schema::<import::Document<'_>>),
+    listed!("cells", "cells --json", 3, schema::<cells::Document<'_>>),
+    listed!("import", "import --json", 3, schema::<import::Document<'_>>),
     listed!("check", "check --json", 2, schema::<check::Document<'_>>),
     listed!("list", "list --json", 1, schema::<list::Document>),
     listed!(

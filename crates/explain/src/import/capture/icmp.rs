@@ -132,7 +132,10 @@ mod tests {
             };
             stream.records.iter().map(trip).collect()
         });
-        let copies = imported.streams.iter().map(|it| it.records.counts().copies);
+        let copies = imported
+            .streams
+            .iter()
+            .map(|it| it.records.counts().duplicate);
         (trips.collect(), copies.sum())
     }
 

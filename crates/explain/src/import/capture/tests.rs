@@ -111,7 +111,10 @@ fn trips(imported: &Imported) -> (Vec<Vec<Option<i64>>>, u64) {
             .map(|it| Some((it.t_rx? - it.t_tx?) / MICROSECOND))
             .collect()
     });
-    let copies = imported.streams.iter().map(|it| it.records.counts().copies);
+    let copies = imported
+        .streams
+        .iter()
+        .map(|it| it.records.counts().duplicate);
     (trips.collect(), copies.sum())
 }
 

@@ -491,7 +491,7 @@ mod tests {
         }
         let imported = finished(flows);
         assert_eq!(trips(&imported), [Some(4); 5]);
-        assert_eq!(imported.streams[0].records.counts().copies, 0);
+        assert_eq!(imported.streams[0].records.counts().duplicate, 0);
     }
 
     /// By a resolver that waits for 500 ms, or 5 s.

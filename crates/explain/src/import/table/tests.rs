@@ -142,7 +142,7 @@ fn a_table_of_packets_most_of_which_were_lost_is_a_table() {
         _ => "a,unreachable,".to_owned(),
     };
     let imported = table("host,status,rtt_ms", 0..100, row);
-    assert_eq!(imported.streams[0].records.counts().answered, 1);
+    assert_eq!(imported.streams[0].records.counts().answered(), 1);
 }
 
 #[test]
@@ -200,11 +200,11 @@ fn numbers_in_another_order_invent_no_losses() {
         _ => format!("{n},1.5"),
     });
     let counts = last_first.streams[0].records.counts();
-    assert_eq!((counts.answered, counts.lost), (40_000, 0));
+    assert_eq!((counts.answered(), counts.lost), (40_000, 0));
     let twice = table("seq,rtt_ms", 0..80_000, |n| format!("{},1.5", n % 40_000));
     let counts = twice.streams[0].records.counts();
     assert_eq!(
-        (counts.answered, counts.lost, counts.copies),
+        (counts.answered(), counts.lost, counts.duplicate),
         (40_000, 0, 40_000)
     );
     assert!(warns(
