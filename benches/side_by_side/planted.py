@@ -80,7 +80,7 @@ def of_server(trial, idle):
     truth = server["says"]["p50_ns"]
     least, most = server["least"]["p50_ns"], server["most"]["p50_ns"]
     off = max(LEAST_NS, SHARE * truth) + sending(idle["stats"]["server"])
-    told = server["told"] == server["least"]["count"] and most - least <= off
+    told = server["exact"] == server["least"]["count"] and most - least <= off
     right = abs(least - truth) <= off if told else least - off <= truth <= most + off
     return Case(think(trial), truth, (least, least if told else most), right, told)
 

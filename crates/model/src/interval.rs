@@ -1,10 +1,10 @@
 //! Where a value is with some probability, as documents have it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Two ends, between which the value is with some probability.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end; null where nothing bounds it.
     pub low: Option<f64>,

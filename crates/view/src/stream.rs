@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Name and version of the lines' shape.
-pub const SCHEMA: &str = "delaylab/ping-stream/2";
+pub const SCHEMA: &str = "delaylab/ping-stream/3";
 
 /// One line.
 #[derive(Serialize, JsonSchema)]

@@ -413,8 +413,9 @@ fn each_was_answered(parts: &[Part]) -> bool {
 fn of_the_last_part(mut answers: Vec<Answer>, parts: &[Part], asked: usize) -> Vec<Answer> {
     if asked > 1 && parts.len() < asked {
         for answer in &mut answers {
-            (answer.value, answer.count, answer.failed) = (None, 0, true);
-            answer.reason = "it is not known: nothing was measured under this load".to_owned();
+            (answer.value, answer.count) = (None, 0);
+            let why = "it is not known: nothing was measured under this load";
+            answer.leave_undecided(why.to_owned());
         }
     }
     let last = || parts.last().into_iter();
@@ -424,12 +425,9 @@ fn of_the_last_part(mut answers: Vec<Answer>, parts: &[Part], asked: usize) -> V
     if !flaws.is_empty() {
         let passed = answers.iter_mut().filter(|answer| !answer.failed);
         passed.for_each(|answer| {
-            answer.failed = true;
-            answer.reason = format!(
-                "it cannot be judged: {}; {}",
-                flaws.join("; "),
-                answer.reason
-            );
+            let flaws = flaws.join("; ");
+            let why = format!("it cannot be judged: {flaws}; {}", answer.reason);
+            answer.leave_undecided(why);
         });
     }
     answers
@@ -549,6 +547,7 @@ fn print(text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_lab::finding::Verdict;
     use delaylab_model::load::LoadKind;
     use delaylab_model::stream_report::Amount;
 
@@ -559,6 +558,7 @@ mod tests {
             unit: "ns".to_owned(),
             bound: 50e6,
             count: 100,
+            verdict: Verdict::False,
             failed: false,
             reason: "it is 2.00 ms".to_owned(),
         }

@@ -58,7 +58,7 @@ fn tcp_load_is_told_beside_the_probe() {
     assert!(told["stats"]["received"].as_u64().unwrap() > 0);
     assert!(number(&told["round_trips_a_minute"]["idle"]) > 0.0);
     assert!(number(&told["round_trips_a_minute"]["under_load"]) > 0.0);
-    assert!(told["verdict"].as_str().unwrap().ends_with('.'));
+    assert!(told["sentence"].as_str().unwrap().ends_with('.'));
 }
 
 #[test]
@@ -351,8 +351,8 @@ mod in_turn {
         let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
         let words = format!("{B4} --method udp -w 3s -i 50ms --allow-load --load tcp:2");
         let told = under_load(&mut ping(Some(&pair.a), &words));
-        assert_eq!(told["grew"]["stage"], "local queue", "{told}");
-        let verdict = told["verdict"].as_str().unwrap();
+        assert_eq!(told["grew"]["stage"], "local_queue", "{told}");
+        let verdict = told["sentence"].as_str().unwrap();
         assert!(verdict.contains("this host's own interface"), "{verdict}");
         let rate: f64 = told["streams"]
             .as_array()

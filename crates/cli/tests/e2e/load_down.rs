@@ -66,7 +66,7 @@ fn load_goes_up_down_and_both_ways_at_once() {
         assert!(number(&part["stats"]["received"]) > 0.0);
         assert!(number(&part["responsiveness"]["under_load"]) > 0.0);
         assert!(number(&part["responsiveness"]["loads"]) > 0.0);
-        assert!(number(&part["growth"]["p50_ns"]).is_finite());
+        assert!(number(&part["shift"]["response"]["p50_ns"]["difference"]).is_finite());
     }
     let lines = Ran::to_end(&mut ping(
         None,
@@ -265,15 +265,16 @@ mod in_turn {
         assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
         let told: Value = serde_json::from_str(&ran.stdout).unwrap();
         let (up, down) = (&told["each_way"]["up"], &told["each_way"]["down"]);
-        assert_eq!(up["grew"]["stage"], "local queue", "{}", up["verdict"]);
-        assert_eq!(down["grew"]["stage"], "reflector", "{}", down["verdict"]);
-        let verdict = down["verdict"].as_str().unwrap();
+        assert_eq!(up["grew"]["stage"], "local_queue", "{}", up["sentence"]);
+        assert_eq!(down["grew"]["stage"], "reflector", "{}", down["sentence"]);
+        let verdict = down["sentence"].as_str().unwrap();
         assert!(
             verdict.contains("the queue of its own interface"),
             "{verdict}"
         );
         for part in [up, down, &told["under_load"]] {
-            assert_eq!(part["growth"]["grew"], true, "{}", part["verdict"]);
+            let median = &part["shift"]["response"]["p50_ns"];
+            assert_eq!(median["longer"], true, "{}", part["sentence"]);
             for goodput in ["up", "down"].map(|way| &part["goodput_bps"][way]) {
                 if let Some(bits) = goodput.as_f64() {
                     assert!((5e6..21e6).contains(&bits), "{}", part["goodput_bps"]);

@@ -48,6 +48,7 @@ fn a_condition_that_is_so_is_said_and_ends_with_1() {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let condition = &document["fail_if"][0];
     assert_eq!((ran.code, &condition["failed"]), (1, &Value::Bool(true)));
+    assert_eq!(condition["verdict"], "true");
     let largest = document["stats"]["response"]["max_ns"].as_f64();
     assert_eq!(condition["value"].as_f64(), largest);
 }

@@ -96,7 +96,7 @@ fn what_the_server_takes_is_the_servers(milliseconds: u64, count: u64) {
         assert_bounds_hold(&document, &truths);
         let answers = records(&document).iter().map(|record| &record["answer"]);
         assert!(answers.clone().all(|answer| answer == "200"), "{words}");
-        let told = document["stats"]["server"]["told"].as_u64().unwrap();
+        let told = document["stats"]["server"]["exact"].as_u64().unwrap();
         if told * 10 < 9 * count {
             return Err(format!("{words}: {told} of {count} told"));
         }
@@ -142,7 +142,7 @@ fn a_late_acknowledgement_is_no_network() {
     let document = document(&format!("http://{}/lazy/20 {ONE_BY_ONE} -c 20", server.at));
     assert_bounds_hold(&document, &server.truths());
     let server = &document["stats"]["server"];
-    assert!(server["told"].as_u64().unwrap() < 20, "{server}");
+    assert!(server["exact"].as_u64().unwrap() < 20, "{server}");
     let most = server["most"]["p50_ns"].as_i64().unwrap();
     assert!(most >= 20_000_000, "{server}");
 }

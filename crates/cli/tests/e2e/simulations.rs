@@ -196,7 +196,7 @@ fn copies_of_a_simulation_count_once() {
             .stdout
             .contains("repeat the simulation of another one exactly");
         (
-            ["value", "low", "high", "trials"].map(|name| statistic[name].clone()),
+            ["value", "interval", "trials"].map(|name| statistic[name].clone()),
             said,
         )
     };

@@ -102,7 +102,7 @@ fn all_packets_are_of_one_flow() {
         let words = format!("{} --method {method} --class be,ef -i 20ms -q 5", TARGET[0]);
         let document = traced(&routers.inside, &words);
         assert_eq!(
-            document["verdict"].as_str().unwrap().split(',').next(),
+            document["sentence"].as_str().unwrap().split(',').next(),
             Some("be and ef take the same path")
         );
         let packets = document["packets"].as_array().unwrap();
@@ -173,7 +173,7 @@ fn ecn_that_is_bleached_is_seen() {
     let words = format!("{} --ecn ect0 -i 20ms -q 2", TARGET[1]);
     let document = traced(&routers.inside, &words);
     assert_eq!(kinds(&document), ["ecn-changed"]);
-    let text = document["findings"][0]["text"].as_str().unwrap();
+    let text = document["findings"][0]["sentence"].as_str().unwrap();
     assert_eq!(
         text,
         "the ECN bits of be become not-ect instead of ect0 between hop 1 and 2"
@@ -546,7 +546,7 @@ mod in_turn {
         // Of two handshakes one may be too late on a machine that has much to do: then what is said is the loss.
         let asked = |words: &str| {
             let loses = |(document, _): &(Value, i32)| {
-                document["verdict"]
+                document["sentence"]
                     .as_str()
                     .is_some_and(|told| told.contains(" loses "))
             };
@@ -618,7 +618,7 @@ mod in_turn {
                 };
                 let (addresses, last) = ends_with(&document);
                 assert_eq!((addresses, last.as_str()), (at(hops), said), "{words}");
-                let told = document["verdict"].as_str().unwrap();
+                let told = document["sentence"].as_str().unwrap();
                 assert!(told.ends_with(verdict), "{words}: {told}");
                 assert_eq!(code == 0, verdict.starts_with("The target"), "{words}");
                 let packets = document["packets"].as_array().unwrap();
@@ -658,7 +658,7 @@ mod in_turn {
             for method in ["tcp-connect -p 443", "http", "dns"] {
                 let words = format!("{target} --method {method} --class be,ef -i 20ms -q 5");
                 let document = traced(&routers.inside, &words);
-                let verdict = document["verdict"].as_str().unwrap();
+                let verdict = document["sentence"].as_str().unwrap();
                 assert!(
                     verdict.starts_with("be and ef take the same path, 4 hops"),
                     "{words}: {verdict}"
@@ -701,7 +701,7 @@ mod in_turn {
                     kinds(&document),
                     expected,
                     "{words}: {}",
-                    document["verdict"]
+                    document["sentence"]
                 );
             }
         }

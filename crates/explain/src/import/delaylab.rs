@@ -1,8 +1,8 @@
 //! What delaylab's own `ping` prints: `--json`, `--json-stream` and `--csv`, with every stamp.
 //!
 //! ```text
-//! {"schema": "delaylab/ping/2", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
-//! {"type": "start", "schema": "delaylab/ping-stream/2", "config": {…}, …}      a document a line
+//! {"schema": "delaylab/ping/3", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
+//! {"type": "start", "schema": "delaylab/ping-stream/3", "config": {…}, …}      a document a line
 //! {"type": "round_trip", "seq": 0, "t_intended_ns": …}
 //! {"type": "summary", "facts": {…}, …}
 //! trial,probe,seq,method,dscp,ip_size,t_intended_ns,…                         names, then a packet a line

@@ -8,6 +8,7 @@ use super::check::{Bound, Kind, Limit, Value};
 use super::dimension::Dimension;
 use super::measure::{Measure, Reader};
 use super::values::Values;
+use super::verdict::Verdict;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::functional::Functional;
@@ -49,10 +50,21 @@ pub struct Answer {
     pub unit: String,
     /// Values that the statistic is of.
     pub count: u64,
-    /// Does the condition hold? It counts as holding where the value is not known.
+    /// Does the condition hold? `true`, `false` or `undecided`.
+    pub verdict: Verdict,
+    /// Does it make the command fail? So does one that is undecided.
     pub failed: bool,
     /// The same in words.
     pub reason: String,
+}
+
+impl Answer {
+    /// Leaves it open, for this reason: then the command fails.
+    pub fn leave_undecided(&mut self, reason: String) {
+        self.verdict = Verdict::Undecided;
+        self.failed = true;
+        self.reason = reason;
+    }
 }
 
 impl LimitCheck {
@@ -203,13 +215,19 @@ impl LimitCheck {
             }
             (None, Ok(_), _) => format!("it is not known: {}", self.measure.why_none()),
         };
+        let verdict = match (beyond, may_hold) {
+            (Some(true), _) => Verdict::True,
+            (Some(false), None) => Verdict::False,
+            (Some(false), Some(_)) | (None, _) => Verdict::Undecided,
+        };
         Answer {
             condition: self.limit.to_string(),
             value,
             bound,
             unit: dimension.to_string(),
             count,
-            failed: beyond.unwrap_or(true) || may_hold.is_some(),
+            verdict,
+            failed: verdict != Verdict::False,
             reason,
         }
     }

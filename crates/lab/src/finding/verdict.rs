@@ -154,21 +154,31 @@ impl Ends {
     }
 }
 
-/// As they are written: as an interval, as in all documents, and each by itself, as this one always had them.
+/// As they are written: as an interval, as in all documents.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct WrittenEnds {
     /// The 95 % interval; null where there is none, or nothing bounds it.
-    #[serde(skip_deserializing)]
     interval: Option<Interval>,
-    /// Its lower end; null where nothing bounds it.
+    /// Its lower end, as older versions wrote it.
+    #[serde(default, skip_serializing)]
     low: Option<f64>,
-    /// Its upper end; null where nothing bounds it.
+    /// Its upper end, as older versions wrote it.
+    #[serde(default, skip_serializing)]
     high: Option<f64>,
 }
 
 impl From<WrittenEnds> for Ends {
-    fn from(WrittenEnds { low, high, .. }: WrittenEnds) -> Self {
-        Self { low, high }
+    fn from(
+        WrittenEnds {
+            interval,
+            low,
+            high,
+        }: WrittenEnds,
+    ) -> Self {
+        Self {
+            low: interval.and_then(|interval| interval.low).or(low),
+            high: interval.and_then(|interval| interval.high).or(high),
+        }
     }
 }
 
@@ -179,8 +189,8 @@ impl From<Ends> for WrittenEnds {
                 low.unwrap_or(f64::NEG_INFINITY),
                 high.unwrap_or(f64::INFINITY),
             ),
-            low,
-            high,
+            low: None,
+            high: None,
         }
     }
 }
@@ -297,22 +307,20 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_written_as_an_object_and_read_by_its_ends() {
+    fn an_interval_is_written_as_an_object_and_read_as_older_versions_wrote_it_too() {
         let ends = Ends {
             low: Some(1.0),
             high: None,
         };
         let text = serde_json::to_string(&ends).unwrap_or_default();
-        assert_eq!(
-            text,
-            r#"{"interval":{"low":1.0,"high":null,"level":0.95},"low":1.0,"high":null}"#
-        );
+        assert_eq!(text, r#"{"interval":{"low":1.0,"high":null,"level":0.95}}"#);
         let read = |text: &str| serde_json::from_str::<Ends>(text).ok();
         assert_eq!(read(&text), Some(ends));
         // As older versions wrote them.
         assert_eq!(read(r#"{"low":1.0,"high":null}"#), Some(ends));
         let text = serde_json::to_string(&Ends::default()).unwrap_or_default();
-        assert_eq!(text, r#"{"interval":null,"low":null,"high":null}"#);
+        assert_eq!(text, r#"{"interval":null}"#);
+        assert_eq!(read(&text), Some(Ends::default()));
     }
 
     #[test]

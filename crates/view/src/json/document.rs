@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 /// What a command prints for programs: one document at its end, or lines.
 pub trait Published: Serialize + JsonSchema {
-    /// Name and version of its shape: `delaylab/ping/2`.
+    /// Name and version of its shape: `delaylab/ping/3`.
     const SCHEMA: &'static str;
     /// The command that prints it.
     const TITLE: &'static str;

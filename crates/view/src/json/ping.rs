@@ -53,7 +53,7 @@ impl Serialize for Rows<'_> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/ping/2";
+    const SCHEMA: &'static str = "delaylab/ping/3";
     const TITLE: &'static str = "delaylab ping";
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(document["each_way"]["down"], document["under_load"]);
         let under_load = &document["under_load"];
         assert_eq!(under_load["streams"][0]["goodput_bps"], 1e7);
-        assert_eq!(under_load["grew"]["stage"], "forward path");
+        assert_eq!(under_load["grew"]["stage"], "forward_path");
         assert!(under_load["round_trips"].as_array().unwrap().len() == loaded.records.len());
     }
 
@@ -136,7 +136,7 @@ mod tests {
         let validator = crate::json::validator::<Document<'_>>();
         let good = document(&one());
         for (pointer, bad) in [
-            ("/schema", Value::from("delaylab/ping/1")),
+            ("/schema", Value::from("delaylab/ping/2")),
             ("/stats/sent", Value::Null),
             ("/stats/response/p50_ns", Value::from(1.5)),
             ("/round_trips/0/outcome", Value::from("fine")),

@@ -1,4 +1,4 @@
-//! What came of the packets of one probe.
+//! Results of the packets of one probe.
 
 use super::{Measured, Stats, stats};
 use crate::ping::{Handshakes, Ping};
@@ -42,13 +42,13 @@ pub struct Results<'a> {
 impl<'a> Results<'a> {
     /// Of a probe of a finished trial.
     pub fn new(summary: &Summary, facts: &'a ProbeFacts) -> Self {
-        Self::judged(summary, facts, stats::verdict(summary))
+        Self::judged(summary, facts, stats::sentence(summary))
     }
 
-    fn judged(summary: &Summary, facts: &'a ProbeFacts, verdict: Measured<String>) -> Self {
+    fn judged(summary: &Summary, facts: &'a ProbeFacts, sentence: Measured<String>) -> Self {
         let stamps = facts.stamps.iter();
         Self {
-            stats: Stats::new(summary, facts, verdict),
+            stats: Stats::new(summary, facts, sentence),
             handshakes: None,
             stamps: stamps
                 .map(|&(point, delivery)| (point.name(), delivery))
@@ -64,17 +64,17 @@ impl<'a> Results<'a> {
 
     /// Of a finished ping.
     pub fn of_ping(ping: &Ping<'a>) -> Self {
-        let verdict = Measured::or(ping.verdict(), || {
+        let sentence = Measured::or(ping.verdict(), || {
             ping.silence().unwrap_or_else(stats::unanswered)
         });
         let of_handshakes = |made: Handshakes<'_>| {
             let Handshakes { facts, summary } = made;
-            Stats::new(summary, facts, stats::verdict(summary))
+            Stats::new(summary, facts, stats::sentence(summary))
         };
         Self {
             handshakes: ping.handshakes.map(of_handshakes),
             fail_if: ping.conditions,
-            ..Self::judged(ping.summary, ping.facts, verdict)
+            ..Self::judged(ping.summary, ping.facts, sentence)
         }
     }
 }

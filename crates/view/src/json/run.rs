@@ -1,5 +1,5 @@
-//! `delaylab run --json`: a line for each probe of each trial, as soon as it is recorded, and one at the end. What came of a
-//! trial has the names of a ping's document.
+//! `delaylab run --json`: a line for each probe of each trial, as soon as it is recorded, and one at the end. Results of a
+//! trial have the names of a ping's document.
 
 use super::{Head, Levels, Published, Results, levels, some_seed};
 use crate::run::RunData;
@@ -26,7 +26,7 @@ pub enum Line<'a> {
 
 impl<'a> Published for Line<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/run/3";
+    const SCHEMA: &'static str = "delaylab/run/4";
     const TITLE: &'static str = "a line of delaylab run --json";
 }
 
@@ -79,8 +79,8 @@ pub struct Run<'a> {
     findings: &'a [Judged],
     /// The page, if there is one.
     report: Option<&'a str>,
-    /// What could not be read of it.
-    problems: &'a [String],
+    /// What to check before trusting the figures.
+    warnings: &'a [String],
     /// What a procedure of the device benchmark found.
     benchmark: Option<&'a delaylab_procedure::Report>,
 }
@@ -159,7 +159,7 @@ impl<'a> Line<'a> {
             tally,
             findings: judged,
             report,
-            problems: &data.problems,
+            warnings: &data.problems,
             benchmark: data.benchmark.as_ref(),
         };
         Self::Run(Box::new(run))

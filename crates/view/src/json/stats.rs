@@ -69,7 +69,7 @@ pub struct Stats {
     /// From the first packet's intended send to the last event.
     pub span_ns: Nanos,
     /// What dominates, in a sentence or two.
-    pub verdict: Measured<String>,
+    pub sentence: Measured<String>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
     pub reasons: Reasons,
@@ -77,7 +77,7 @@ pub struct Stats {
 
 impl Stats {
     /// Of a finished trial, and what dominates it.
-    pub fn new(summary: &summary::Summary, facts: &ProbeFacts, verdict: Measured<String>) -> Self {
+    pub fn new(summary: &summary::Summary, facts: &ProbeFacts, sentence: Measured<String>) -> Self {
         let is_answered = summary.response.is_some();
         let known = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
         let of_answered = |d, why: &dyn Fn(&ProbeFacts) -> String| {
@@ -125,12 +125,12 @@ impl Stats {
             }),
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,
-            verdict,
+            sentence,
             reasons: Reasons::new(),
         };
         stats.reasons = reasons_of!(
             stats; response, round_trip, network, host, lateness, forward, back, loss_direction, histogram, within_500us,
-            verdict
+            sentence
         );
         stats
     }
@@ -144,7 +144,7 @@ pub struct ServerTime {
     /// At most.
     pub most: Distribution,
     /// Responses of which the two are one value, as far as stamps can tell.
-    pub told: u64,
+    pub exact: u64,
     /// What the server says that it took itself (`Server-Timing`); null where it says nothing.
     pub says: Option<Distribution>,
 }
@@ -154,14 +154,14 @@ impl ServerTime {
         Self {
             least: Distribution::new(&server.least),
             most: Distribution::new(&server.most),
-            told: server.told,
+            exact: server.told,
             says: server.says.as_ref().map(Distribution::new),
         }
     }
 }
 
 /// What dominates responses of which nothing else is known.
-pub(super) fn verdict(summary: &summary::Summary) -> Measured<String> {
+pub(super) fn sentence(summary: &summary::Summary) -> Measured<String> {
     let verdict = verdict::dominant(summary, None);
     Measured::or(verdict.map(|verdict| verdict.to_string()), unanswered)
 }

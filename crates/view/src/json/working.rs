@@ -1,8 +1,8 @@
 //! Working latency in `delaylab ping --json`.
 
 use super::ping::Rows;
-use super::{Interval, Results};
-use crate::working::{Working, on_its_own, round_trips_a_minute};
+use super::{Interval, Measured, Reasons, Results, reasons_of};
+use crate::working::{MedianGrowth, Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
@@ -21,15 +21,15 @@ pub struct UnderLoad<'a> {
     pub round_trips_a_minute: RoundTripsAMinute,
     /// Responsiveness as draft-ietf-ippm-responsiveness has it, of what there is.
     pub responsiveness: Responsiveness,
-    /// By how much the median response is longer than idle; null where nothing was answered in one of the two.
-    pub growth: Option<Growth>,
+    /// By how much responses are longer than idle; null where nothing was answered in one of the two.
+    pub shift: Option<Shift>,
     /// Bits of payload a second that arrived, of all streams each way; null without streams that way, and where what
     /// arrived of one of them is not known.
     pub goodput_bps: Goodput,
     /// The stage that grew most at the median response; null where the median did not grow by more than chance.
     pub grew: Option<Grew>,
     /// Which queue grew, as a sentence.
-    pub verdict: String,
+    pub sentence: String,
     /// What came of the packets.
     #[serde(flatten)]
     pub results: Results<'a>,
@@ -61,15 +61,32 @@ pub struct Responsiveness {
     pub under_load: Option<f64>,
 }
 
-/// What became of the median response.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Growth {
+/// How far measures moved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Shift {
+    /// The response.
+    pub response: ResponseShift,
+}
+
+/// How far responses moved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ResponseShift {
+    /// Their median.
+    pub p50_ns: MedianShift,
+}
+
+/// How far the median moved, in nanoseconds.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MedianShift {
     /// The median under load less the median idle.
-    pub p50_ns: Nanos,
-    /// The interval of that at 95 %, of the intervals of both medians (MOVER); null where one of them has none.
-    pub interval_ns: Option<Interval>,
-    /// Is it more than chance?
-    pub grew: bool,
+    pub difference: Nanos,
+    /// The interval of that, of the intervals of both medians (MOVER).
+    pub interval: Measured<Interval>,
+    /// Is it longer by more than chance?
+    pub longer: bool,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// Goodput of all streams each way.
@@ -84,7 +101,7 @@ pub struct Goodput {
 /// A stage that grew.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Grew {
-    /// Its name; of merged stages all names.
+    /// The stages, joined by `+`.
     pub stage: String,
     /// Mean around the median response, idle.
     pub idle_ns: f64,
@@ -119,7 +136,7 @@ pub struct LoadStream {
     /// Packets that came after a later one; null for tcp.
     pub reordered: Option<u64>,
     /// Packets that came again, and are counted nowhere else; null for tcp.
-    pub copies: Option<u64>,
+    pub duplicate: Option<u64>,
     /// Bits of payload a second that arrived; null where that is not known.
     pub goodput_bps: Option<f64>,
     /// Why it is not what was asked for.
@@ -132,7 +149,7 @@ impl<'a> UnderLoad<'a> {
     /// Of both parts and the packets of the second.
     pub fn new(working: &Working<'a>, records: &'a [Record]) -> Self {
         let grew = working.growth().map(|growth| Grew {
-            stage: growth.stages.name(),
+            stage: growth.stages.key(),
             idle_ns: growth.idle_ns,
             under_load_ns: growth.loaded_ns,
         });
@@ -149,23 +166,37 @@ impl<'a> UnderLoad<'a> {
                 idle: round_trips_a_minute(working.idle.summary),
                 under_load: round_trips_a_minute(working.loaded.summary),
             },
-            growth: working.median_growth().map(|growth| Growth {
-                p50_ns: growth.ns,
-                interval_ns: growth.interval.map(|[low, high]| Interval::new(low, high)),
-                grew: growth.is_longer,
+            shift: working.median_growth().map(|growth| Shift {
+                response: ResponseShift {
+                    p50_ns: MedianShift::new(&growth),
+                },
             }),
             goodput_bps: Goodput {
                 up: working.goodput(Direction::Up),
                 down: working.goodput(Direction::Down),
             },
             grew,
-            verdict: working.verdict(),
+            sentence: working.verdict(),
             results: Results::of_ping(&working.loaded),
             round_trips: Rows {
                 records,
                 facts: &working.loaded.facts.records,
             },
         }
+    }
+}
+
+impl MedianShift {
+    fn new(growth: &MedianGrowth) -> Self {
+        let interval = growth.interval.map(|[low, high]| Interval::new(low, high));
+        let mut shift = Self {
+            difference: growth.ns,
+            interval: Measured::or(interval, || "a median has no interval".to_owned()),
+            longer: growth.is_longer,
+            reasons: Reasons::new(),
+        };
+        shift.reasons = reasons_of!(shift; interval);
+        shift
     }
 }
 
@@ -185,7 +216,7 @@ impl LoadStream {
             received_bytes: received.map(|received| received.amount.bytes),
             lost: report.lost(),
             reordered: of_packets.map(|received| received.reordered),
-            copies: of_packets.map(|received| received.copies),
+            duplicate: of_packets.map(|received| received.copies),
             goodput_bps: report.goodput(),
             flaws: report.flaws(),
             warnings: report.warnings(),

@@ -67,23 +67,23 @@ macro_rules! listed {
 
 /// Every shape. A new one is a line here, its file and its `mod`.
 pub const PUBLISHED: &[Listed] = &[
-    listed!("ping", "ping --json", 2, schema::<ping::Document<'_>>),
+    listed!("ping", "ping --json", 3, schema::<ping::Document<'_>>),
     listed!(
         "ping-stream",
         "a line of ping --json-stream",
-        2,
+        3,
         stream::schema
     ),
     listed!(
         "run",
         "a line of run --json",
-        3,
+        4,
         line_schema::<run::Line<'_>>
     ),
     listed!(
         "trace",
         "trace --json",
-        1,
+        2,
         schema::<trace::json::Document<'_>>
     ),
     listed!(

@@ -3,10 +3,11 @@
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
 use super::{Traced, name, quantile, words};
-use crate::json::Published;
+use crate::json::{Measured, Published, Reasons, reasons_of};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
+use delaylab_stats::quantile::carries;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
 use delaylab_traffic::path_trace::{End, Packet, Packets, Settings};
@@ -24,14 +25,14 @@ pub struct Document<'a> {
     /// What tells the classes apart, and what to know of the figures.
     pub findings: Vec<Found>,
     /// The findings in words.
-    pub verdict: String,
+    pub sentence: String,
     /// Every packet, in the order in which they were sent.
     pub packets: Vec<Row<'a>>,
 }
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/trace/1";
+    const SCHEMA: &'static str = "delaylab/trace/2";
     const TITLE: &'static str = "delaylab trace";
 }
 
@@ -114,7 +115,7 @@ pub struct RouterOf<'a> {
 }
 
 /// Round trips by their quantiles.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RoundTrip {
     /// How many.
     pub count: u64,
@@ -122,10 +123,13 @@ pub struct RoundTrip {
     pub min_ns: Option<Nanos>,
     /// The median.
     pub p50_ns: Option<Nanos>,
-    /// The 99th percentile; of fewer than 100 the longest.
-    pub p99_ns: Option<Nanos>,
+    /// The 99th percentile; null under 100 values.
+    pub p99_ns: Measured<Nanos>,
     /// The longest.
     pub max_ns: Option<Nanos>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// The marks of packets as they arrived somewhere.
@@ -163,7 +167,7 @@ pub struct Found {
     /// The first hop that shows it.
     pub hop: Option<u8>,
     /// In words.
-    pub text: String,
+    pub sentence: String,
 }
 
 /// One packet.
@@ -214,7 +218,7 @@ impl<'a> Document<'a> {
             stopped: traced.stopped,
             paths: traced.paths.iter().map(|p| Path::new(p, traced)).collect(),
             findings: findings.map(|found| Found::new(found, traced)).collect(),
-            verdict: words.verdict,
+            sentence: words.verdict,
             packets: packets.map(|packet| Row::new(packet, traced)).collect(),
         }
     }
@@ -278,24 +282,35 @@ impl<'a> HopOf<'a> {
 
 impl<'a> RouterOf<'a> {
     fn new(router: &'a Router, traced: &Traced<'a>) -> Self {
-        let at = |q| quantile(&router.round_trips, q);
         let labels = router.labels.iter();
         Self {
             address: router.address.to_string(),
             name: traced.names.get(&router.address).map(String::as_str),
             said: name(router.said),
-            round_trip: RoundTrip {
-                count: router.round_trips.len() as u64,
-                min_ns: at(0.0),
-                p50_ns: at(0.5),
-                p99_ns: at(0.99),
-                max_ns: at(1.0),
-            },
+            round_trip: RoundTrip::new(&router.round_trips),
             seen: router.seen.iter().map(SeenOf::new).collect(),
             labels: labels
                 .map(|(stack, &packets)| StackOf { stack, packets })
                 .collect(),
         }
+    }
+}
+
+impl RoundTrip {
+    fn new(round_trips: &[Nanos]) -> Self {
+        let count = round_trips.len() as u64;
+        let at = |q| quantile(round_trips, q);
+        let p99 = at(0.99).filter(|_| carries(count, 0.99));
+        let mut shown = Self {
+            count,
+            min_ns: at(0.0),
+            p50_ns: at(0.5),
+            p99_ns: Measured::or(p99, || "fewer than 100 values".to_owned()),
+            max_ns: at(1.0),
+            reasons: Reasons::new(),
+        };
+        shown.reasons = reasons_of!(shown; p99_ns);
+        shown
     }
 }
 
@@ -348,7 +363,7 @@ impl Found {
             class: class.map(Dscp::to_string),
             after,
             hop,
-            text: words::one(finding, traced),
+            sentence: words::one(finding, traced),
         }
     }
 }
@@ -407,7 +422,7 @@ mod tests {
         let (_, sample) = samples().remove(0);
         let good = document(&sample);
         for (pointer, bad) in [
-            ("/schema", Value::from("delaylab/trace/2")),
+            ("/schema", Value::from("delaylab/trace/1")),
             ("/paths/0/hops/0/sent", Value::Null),
             ("/packets/0/t_send_ns", Value::from("soon")),
         ] {

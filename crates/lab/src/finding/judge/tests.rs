@@ -1231,7 +1231,7 @@ fn the_same_seed_gives_the_same_findings_and_json_has_no_other_numbers() {
     let json = serde_json::to_string(&first).unwrap();
     let again: Vec<Judged> = serde_json::from_str(&json).unwrap();
     assert_eq!(again.len(), first.len());
-    assert!(json.contains("\"verdict\":\"undecided\"") && json.contains("\"high\":null"));
+    assert!(json.contains("\"verdict\":\"undecided\"") && json.contains("\"interval\":null"));
 }
 
 /// Two sides that are the same differ by chance only: a verdict about them is a false one.
