@@ -156,6 +156,64 @@ mod tests {
         }
     }
 
+    /// Each property of any object in it, by its name.
+    fn properties<'a>(schema: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
+        let within: Vec<&Value> = match schema {
+            Value::Object(fields) => {
+                let own = fields.get("properties").and_then(Value::as_object);
+                found.extend(
+                    own.into_iter()
+                        .flatten()
+                        .map(|(name, it)| (name.as_str(), it)),
+                );
+                fields.values().collect()
+            }
+            Value::Array(values) => values.iter().collect(),
+            _ => Vec::new(),
+        };
+        within.iter().for_each(|value| properties(value, found));
+    }
+
+    /// Figures of these stand in an object of the measure's name.
+    const MEASURES: [&str; 6] = [
+        "response_p",
+        "response_mean",
+        "round_trip_p",
+        "network_p",
+        "host_p",
+        "above_p",
+    ];
+
+    /// As docs/json.md has it under "Rules".
+    #[test]
+    fn all_have_one_vocabulary() {
+        for listed in PUBLISHED {
+            let schema = (listed.made)();
+            let mut found = Vec::new();
+            properties(&schema, &mut found);
+            for (name, property) in found {
+                let kind = property["type"].to_string();
+                let is_as_agreed = match name {
+                    "sent" | "received" | "lost" | "duplicate" | "excursions" => {
+                        kind.contains("integer")
+                    }
+                    "sentence" | "reason" => kind.contains("string"),
+                    "verdict" => kind.contains("string") || property["$ref"].is_string(),
+                    "flaws" | "warnings" => kind.contains("array"),
+                    "interval" => !kind.contains("array"),
+                    "ns" | "problems" | "cannot_tell" => false,
+                    name => {
+                        let is_of_a_side = name.ends_with("_a") || name.ends_with("_b");
+                        let mut measures = MEASURES.iter();
+                        let is_flat = measures.any(|measure| name.starts_with(measure));
+                        !is_of_a_side && !is_flat
+                    }
+                };
+                assert!(is_as_agreed, "{}: {name}: {property}", listed.name);
+            }
+        }
+    }
+
     /// `ping-2.json`: its name, and the version in the schema.
     fn file_name(listed: &Listed, schema: &Value) -> String {
         let text = schema.to_string();
