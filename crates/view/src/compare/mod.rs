@@ -15,8 +15,8 @@ pub mod rows;
 pub mod samples;
 pub mod stored;
 
-use benchmark::Benchmarks;
 use crate::words::to_the_second;
+use benchmark::Benchmarks;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
 use delaylab_explain::compare::{Comparison, PairFigures};
