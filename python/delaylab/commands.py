@@ -96,8 +96,8 @@ def ping(
     saved = _SAVED.search(ended.said)
     if saved is None:
         raise _program.error("ping", ended)
-    failed = [reason for reason in ended.reasons if reason.startswith("failed: ")]
-    # Without a failed condition they are why what was measured is not valid.
+    failed = [reason for reason in ended.reasons if reason.startswith("--fail-if ")]
+    # Without a condition that holds they are why what was measured is not valid.
     run = recorded(saved[1], [*ended.warnings, *(one for one in ended.reasons if one not in failed)])
     if failed:
         raise ConditionError("\n".join(failed), run)

@@ -192,7 +192,7 @@ def test_an_explanation_is_complete_when_it_is_returned(small, tmp_path):
 
 
 def test_a_condition_that_holds_is_an_error_that_has_the_run(tmp_path):
-    with pytest.raises(dl.ConditionError, match=r"^failed: p50\(response\) > 1ns: it is ") as raised:
+    with pytest.raises(dl.ConditionError, match=r"^--fail-if 'p50\(response\) > 1ns': it is ") as raised:
         dl.ping("127.0.0.1", count=3, interval="1ms", fail_if=["p50(response) > 1ns", "lost > 50%"], output=tmp_path)
     assert len(raised.value.run.records()) == 3
     assert dl.ping("127.0.0.1", count=3, interval="1ms", fail_if="lost > 50%", output=tmp_path).complete
@@ -201,9 +201,9 @@ def test_a_condition_that_holds_is_an_error_that_has_the_run(tmp_path):
 def test_what_was_measured_and_is_not_valid_is_a_warning(tmp_path, monkeypatch):
     run = dl.ping("127.0.0.1", count=3, interval="1ms", output=tmp_path)
     saved = f"saved in {run.folder}: see `delaylab explain`"
-    said = f"warning: little\\n{saved}\\ndelaylab: no reply\\nfailed: lost > 1%: all\\n"
+    said = f"warning: little\\n{saved}\\ndelaylab: no reply\\n--fail-if lost > 1%: all\\n"
     stub(tmp_path, monkeypatch, f"printf '{said}' >&2; exit 1".replace("%", "%%"))
-    with pytest.warns(dl.RunWarning) as warned, pytest.raises(dl.ConditionError, match="^failed: lost > 1%: all$"):
+    with pytest.warns(dl.RunWarning) as warned, pytest.raises(dl.ConditionError, match="^--fail-if lost > 1%: all$"):
         dl.ping("127.0.0.1", output=tmp_path)
     assert [str(one.message).split(": ")[1] for one in warned][:2] == ["little", "no reply"]
 

@@ -141,8 +141,8 @@ def test_what_a_run_has_travels_between_processes(run):
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as other:
         for one in (run, run.records(["trial", "t_send"]), run.summary(by="streams")):
             assert repr(other.submit(copy.copy, one).result()) == repr(one)
-    failed = pickle.loads(pickle.dumps(dl.ConditionError("failed: loss", run)))
-    assert (str(failed), failed.run.folder) == ("failed: loss", run.folder)
+    failed = pickle.loads(pickle.dumps(dl.ConditionError("--fail-if loss", run)))
+    assert (str(failed), failed.run.folder) == ("--fail-if loss", run.folder)
 
 
 def test_a_run_that_ended_since_it_was_opened_is_an_error_and_not_empty(small, tmp_path):

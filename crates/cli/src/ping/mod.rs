@@ -297,7 +297,8 @@ fn remove(folder: &Path) {
 /// How the command ends. Nothing measured is hidden by it: the summary has been printed.
 fn judge(ended: &PingOutcome) -> Result<(), Failed> {
     let failed = ended.answers.iter().filter(|answer| answer.failed);
-    let failed = failed.map(|answer| format!("failed: {}: {}", answer.condition, answer.reason));
+    let failed =
+        failed.map(|answer| format!("--fail-if '{}': {}", answer.condition, answer.reason));
     let failed = ended.broken.iter().cloned().chain(failed);
     let (stored, failed): (_, Vec<_>) = (ended.not_stored.clone(), failed.collect());
     let exit = match (&stored, failed.as_slice(), ended.answered) {

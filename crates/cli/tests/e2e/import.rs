@@ -126,7 +126,7 @@ fn what_a_summary_says_of_losses_counts() {
         "1000 packets of 1 trial in A, 1000 of 1 in B",
         "lost 0 % 80 %",
         "round trip min 10.5 ms 10.5 ms",
-        "failed: lost > 1%: 80 % in B",
+        "holds: lost > 1%: 80 % in B",
         "A and B have figures of another tool and no packets",
         "B loses 80 % of its packets and A 0 %",
     ] {

@@ -41,7 +41,7 @@ fn a_condition_that_is_so_is_said_and_ends_with_1() {
         "min(response) > 1ns",
     ]);
     assert_eq!(ran.code, 1);
-    let said = "delaylab: failed: min(response) > 1ns: it is ";
+    let said = "delaylab: --fail-if 'min(response) > 1ns': it is ";
     assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
     assert!(!ran.stderr.contains("lost"), "{}", ran.stderr);
     let ran = ping(&["-q", "--json", "--fail-if", "max(response) > 1ns"]);
@@ -86,7 +86,7 @@ fn a_locale_without_utf_8_gets_ascii_on_standard_error_too() {
     command.args(["ping", "127.0.0.1", "-c", "3", "-i", "1ms"]);
     command.args(["--fail-if", "p99(response) > 1µs"]);
     let ran = Ran::to_end(command.env("LC_ALL", "C"));
-    let says = "failed: p99(response) > 1us";
+    let says = "--fail-if 'p99(response) > 1us': ";
     assert!(ran.stderr.contains(says), "{}", ran.stderr);
     assert!((ran.stdout + &ran.stderr).is_ascii());
 }

@@ -58,8 +58,8 @@ impl Outcome {
     /// For people.
     pub const fn name(self) -> &'static str {
         match self {
-            Outcome::Failed => "failed",
-            Outcome::Held => "passed",
+            Outcome::Failed => "holds",
+            Outcome::Held => "does not hold",
             Outcome::Undecided => "undecided",
         }
     }

@@ -128,16 +128,14 @@ impl Compared {
         self.limits.iter().any(|held| self.fails(held))
     }
 
-    /// Of the conditions that have failed, in a sentence; empty without any.
+    /// The conditions that make the command fail, each with its outcome; empty without any.
     pub fn failures(&self) -> String {
         let failed = self.limits.iter().filter(|held| self.fails(held));
-        let mut names: Vec<&str> = failed.map(|held| held.limit.as_str()).collect();
-        names.dedup();
-        match names.len() {
-            0 => String::new(),
-            1 => format!("a condition failed: {}", names[0]),
-            more => format!("{more} conditions failed: {}", names.join("; ")),
-        }
+        let failed =
+            failed.map(|held| format!("--fail-if '{}': {}", held.limit, held.outcome.name()));
+        let mut each: Vec<String> = failed.collect();
+        each.dedup();
+        each.join("; ")
     }
 
     /// Does this outcome make the command fail?
@@ -163,7 +161,7 @@ impl Compared {
         self.flaws() + &text
     }
 
-    /// `Of B, 1 of 3 trials is flawed. `, of each side that has such.
+    /// `Of B, 1 of 3 trials is invalid. `, of each side that has such.
     fn flaws(&self) -> String {
         let each = ["A", "B"].iter().zip(&self.sides);
         let each = each.filter_map(|(name, side)| Some((name, side.flawed.as_ref()?)));

@@ -131,7 +131,7 @@ fn queue() -> Compared {
             "pfifo of a name that is much too long for its third of the line",
         ),
     ];
-    compared.sides[1].problems = vec!["2 trials are flawed".to_owned()];
+    compared.sides[1].problems = vec!["2 trials are invalid".to_owned()];
     compared
 }
 
