@@ -3,7 +3,7 @@
 use crate::error::RunnerError;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::shell::quoted;
-use delaylab_store::resolve::resolve_run;
+use delaylab_store::resolve::{latest_in, resolve_run};
 use delaylab_store::run::{OpenError, READ_AS_OWNER, Run, State};
 use std::path::Path;
 
@@ -21,13 +21,14 @@ pub fn open(folder: &Path) -> Result<Run, RunnerError> {
     })
 }
 
-/// The run of this name in `runs`, or in this folder. That opens it; what its tables hold is not read yet: see [`whole`].
+/// The run of this name in `runs`, or in this folder; of a folder of runs the one that ended last. That opens it; what its tables
+/// hold is not read yet: see [`whole`].
 ///
 /// # Errors
 /// There is none, or it is not what was recorded.
 pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
     let folder = resolve_run(named, runs).map_err(RunnerError::usage)?;
-    let run = open(&folder)?;
+    let run = open(&latest_in(&folder).unwrap_or(folder))?;
     whole(&run)?;
     Ok(run)
 }

@@ -2,6 +2,7 @@
 
 use crate::folder::{PARTIAL, UNDATED, in_order};
 use crate::index::Index;
+use crate::killed::Killed;
 use crate::latest::LATEST;
 use crate::verify::is_run;
 use std::fs;
@@ -40,6 +41,24 @@ pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
             runs: runs.to_owned(),
             known: known(asked, runs),
         })
+}
+
+/// The same of a run to resume: `latest` is the one that was interrupted last, where there is one.
+pub fn resolve_interrupted(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
+    let interrupted = match asked == LATEST {
+        true => Killed::among(runs).interrupted.pop(),
+        false => None,
+    };
+    match interrupted.and_then(|run| fs::canonicalize(run).ok()) {
+        Some(run) => Ok(run),
+        None => resolve_run(asked, runs),
+    }
+}
+
+/// The run that ended last in this folder of runs; `None` where it is a run itself, or no run has ended in it.
+pub fn latest_in(folder: &Path) -> Option<PathBuf> {
+    let latest = fs::canonicalize(folder.join(LATEST)).ok()?;
+    (!is_run(folder) && is_run(&latest)).then_some(latest)
 }
 
 /// The run that began last, where `latest` points nowhere.

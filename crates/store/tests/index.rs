@@ -4,7 +4,7 @@ use crate::harness::*;
 use delaylab_model::SECOND;
 use delaylab_store::index::{Entry, Index, Partial};
 use delaylab_store::overview::Overview;
-use delaylab_store::resolve::resolve_run;
+use delaylab_store::resolve::{latest_in, resolve_interrupted, resolve_run};
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use rusqlite::Connection;
@@ -300,6 +300,30 @@ fn a_run_is_found_by_name_by_latest_and_by_path() {
 
     fs::remove_file(runs.join("latest")).unwrap();
     assert_eq!(find("latest"), partial);
+}
+
+#[test]
+fn the_latest_to_resume_is_the_one_that_was_interrupted() {
+    let runs = tempfile::tempdir().unwrap();
+    let runs = fs::canonicalize(runs.path()).unwrap();
+    let partial = create(&runs).folder().to_owned();
+    let ended = write_run(&runs, &[0], 1).folder;
+    let find = |asked: &str| resolve_interrupted(asked, &runs).unwrap();
+    assert_eq!(find("latest"), partial);
+    let path = ended.to_str().unwrap();
+    assert_eq!(find(path), ended);
+    fs::remove_dir_all(partial).unwrap();
+    assert_eq!(find("latest"), ended);
+}
+
+#[test]
+fn a_folder_of_runs_stands_for_the_run_that_ended_last_in_it() {
+    let runs = tempfile::tempdir().unwrap();
+    let runs = fs::canonicalize(runs.path()).unwrap();
+    assert_eq!(latest_in(&runs), None);
+    let run = write_run(&runs, &[0], 1).folder;
+    assert_eq!(latest_in(&runs), Some(run.clone()));
+    assert_eq!(latest_in(&run), None);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub struct PredictArgs {
 /// A run, and how what is found is shown.
 #[derive(Debug, Args)]
 pub struct OfArgs {
-    /// The run: directory, name, or `latest`
+    /// The run: folder, name (also without its time: the newest one), folder of runs (the newest in it), or `latest`
     pub run: String,
 
     /// Directory of runs

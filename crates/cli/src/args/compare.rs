@@ -9,23 +9,23 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same probes under the same levels are compared: shifts of mean and quantiles with their \
-intervals, in which stage they arise, loss, and what else differs. A condition that must not be:
+intervals, in which stage they arise, loss, and what else differs. Conditions of --fail-if:
   p99(response) > +10%      B's is more than 10 % longer than A's; +2ms: by more than 2 ms
   p99(response) > 30ms      B's own
   lost > 1%                 share of packets without an answer; lost > +1%: that much more
 Statistics and selectors are those of findings: mean, sd, p50, p999, max, p99(response | wait=1ms), \
-share(response > 10ms); `for each wait: p99(response) > +10%`. A condition has failed where the \
-estimate is beyond the bound, and its interval leaves out that nothing changed.
+share(response > 10ms); `for each wait: p99(response) > +10%`. A condition holds if the estimate is beyond \
+the bound and its interval leaves out that nothing changed.
 
-Exit codes: 0 no condition failed (an undecided one has not failed); 1 one failed, or with --strict is \
-undecided; 2 what was typed cannot be done; 3 a run cannot be read.
+Exit codes: 0 no condition holds, or it is undecided; 1 one holds, or with --strict is undecided; 2 what was \
+typed cannot be done; 3 a run cannot be read.
 
 Examples:
-  delaylab compare runs/before runs/after                  two runs of one experiment
+  delaylab compare before after        two folders, of `delaylab run my.toml -o before` and `-o after`
   delaylab compare before latest --fail-if 'p99(response) > +10%' --fail-if 'lost > 1%'
-  delaylab compare before latest -o changes.html           a page with a figure")]
+  delaylab compare ping-192-0-2-1-20260102T030405Z latest -o changes.html    a page with a figure")]
 pub struct CompareArgs {
-    /// The first run: directory, name, or `latest`
+    /// The first run: folder, name (also without its time: the newest one), folder of runs (the newest in it), or `latest`
     pub a: String,
 
     /// The second run, compared with the first
@@ -39,7 +39,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "CONDITION", value_parser = limit)]
     pub fail_if: Vec<Limit>,
 
-    /// Also fail where the data cannot decide whether a condition holds
+    /// Exit with 1 also if the data cannot decide whether a condition holds
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
 

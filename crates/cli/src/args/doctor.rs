@@ -9,7 +9,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Take a tenth of the time; results are less precise
+    /// Take less time (1 s instead of 5 s); results are less precise
     #[arg(long)]
     pub quick: bool,
 }

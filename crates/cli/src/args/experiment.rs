@@ -15,8 +15,8 @@ pub const RUNS: &str = "runs";
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Also list the runs in this directory
-    #[arg(short, long, value_name = "DIR", default_value = RUNS)]
-    pub output: PathBuf,
+    #[arg(long, alias = "output", short_alias = 'o', value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
 
     /// Print one JSON document
     #[arg(long)]
@@ -38,7 +38,7 @@ pub struct ChoiceArgs {
     #[arg(long)]
     pub quick: bool,
 
-    /// In world `live`: probe this host [default: a reflector that the run starts itself]
+    /// Probe this host; implies `--world live` [default: in world `live` a reflector that the run starts itself]
     #[arg(short, long, value_name = "HOST")]
     pub target: Option<String>,
 
@@ -47,7 +47,7 @@ pub struct ChoiceArgs {
     pub port: Option<u16>,
 
     /// Show the results of this earlier run as measured values in the new run's figures and tables, for example next
-    /// to simulated ones: directory, name, or `latest`
+    /// to simulated ones: folder, name (also without its time: the newest one), or `latest`
     #[arg(long, value_name = "RUN")]
     pub measured: Option<String>,
 
@@ -72,8 +72,8 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
-    /// Forecast the findings from this run of the same experiment: directory, name, or `latest` [default: the newest
-    /// in the same world with the same trials, whatever its number of packets]
+    /// Forecast the findings from this run of the same experiment: folder, name (also without its time: the newest one), or
+    /// `latest` [default: the newest in the same world with the same trials, whatever its number of packets]
     #[arg(long, value_name = "RUN")]
     pub from: Option<String>,
 
@@ -90,7 +90,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash \
-leaves what was recorded; `delaylab resume` continues from there.
+leaves what was recorded; `delaylab resume latest` continues from there.
 
 Examples:
   delaylab run wait-time-jitter --quick                    against a reflector of its own
@@ -141,11 +141,11 @@ pub struct ShownArgs {
     #[arg(short, long, value_name = "DIR", default_value = RUNS)]
     pub output: PathBuf,
 
-    /// Print one line of JSON for each trial, and one with the findings at the end
+    /// Print a line of JSON for each probe of each trial, and one for the run with its findings
     #[arg(long)]
     pub json: bool,
 
-    /// Show no progress
+    /// Show no progress; tables are printed
     #[arg(short, long)]
     pub quiet: bool,
 
@@ -180,7 +180,8 @@ recorded is kept apart, in interrupted.arrow. Packets and load go where they wen
 
 A ping, and a probe that runs until it is stopped, are not repeated: what they recorded becomes a complete run.")]
 pub struct ResumeArgs {
-    /// The run: directory (NAME-TIME.partial), name, or `latest`
+    /// The run: folder (NAME-TIME.partial), name (also without its time: the newest one), or `latest`, the one that was
+    /// interrupted last
     pub run: String,
 
     /// Port of the target's reflector [default: 8862; stamp: 862]
@@ -226,7 +227,7 @@ Examples:
   delaylab merge runs/my-shard-*
   delaylab merge /shared/my-shard-* -o runs")]
 pub struct MergeArgs {
-    /// The shards: directories (NAME-shard-N-of-SHARDS-TIME.partial) or names
+    /// The shards: folders (NAME-shard-N-of-SHARDS-TIME.partial) or names (also without their time: the newest one)
     #[arg(required = true, value_name = "RUN")]
     pub shards: Vec<String>,
 
@@ -244,7 +245,7 @@ Examples:
   delaylab report latest --table summary -o x.tex       one table, the same way
   delaylab report latest --table records -o x.csv       every packet")]
 pub struct ReportArgs {
-    /// The run: directory, name, or `latest`
+    /// The run: folder, name (also without its time: the newest one), folder of runs (the newest in it), or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[command(
     override_usage = "delaylab ping [OPTIONS] <TARGET>",
     after_help = "\
-Durations and sizes carry units: 200ms, 0.2s, 56B, 9KiB. Ctrl-C ends the run and prints the summary.
+Durations and sizes carry units: 200ms, 0.2s, 56B, 9KiB. Ctrl-C ends the ping and prints the summary.
 
 Examples:
   delaylab ping 192.0.2.1                               ping, with host and network apart
@@ -133,7 +133,7 @@ pub struct PingArgs {
     #[arg(short = 'w', long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Option<Nanos>,
 
-    /// Time-out: a reply that takes longer counts as late, and no reply by then as lost
+    /// Time-out: a later reply counts as late; without a reply for as long again (100ms to 10s) the packet counts as lost
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "When to send")]
     pub timeout: Nanos,
 
@@ -164,7 +164,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "KIND", default_value = "software", value_parser = values::stamps(), help_heading = "How to measure")]
     pub stamps: StampRequest,
 
-    /// State of this host: normal, quiet (as undisturbed as it allows), stressed (a built-in load)
+    /// State of this host: normal, quiet (as undisturbed as it allows), stressed (fully busy: a process on each CPU, memory, timers)
     #[arg(long, default_value = "normal", hide_possible_values = true, value_parser = values::condition(), help_heading = "How to measure")]
     pub condition: HostCondition,
 

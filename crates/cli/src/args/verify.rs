@@ -19,7 +19,7 @@ Examples:
   delaylab verify runs /data/runs          every run in two folders
   delaylab verify runs --json")]
 pub struct VerifyArgs {
-    /// Runs, each by its directory, its name or `latest`; or directories with runs
+    /// Runs, each by its folder, its name (also without its time: the newest one) or `latest`; or folders with runs
     #[arg(value_name = "RUN|DIR", required = true)]
     pub named: Vec<String>,
 

@@ -50,14 +50,14 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     };
     if args.json {
         let config = Config {
-            runs: args.output.display().to_string(),
+            runs: args.runs.display().to_string(),
         };
         terminal::document(&listed, config)?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(for_people(&listed, &style))?;
     }
-    match wrong(&listed.runs, &args.output) {
+    match wrong(&listed.runs, &args.runs) {
         None => Ok(()),
         Some(sentence) => Err(Failed::environment(sentence)),
     }
@@ -83,7 +83,7 @@ fn wrong(runs: &[Run], directory: &Path) -> Option<String> {
 }
 
 fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
-    let directory = &args.output;
+    let directory = &args.runs;
     if !are_runs_in(directory)? {
         return Ok(Vec::new());
     }
@@ -121,7 +121,9 @@ fn no_runs_in(directory: &Path, exit: Exit, why: &dyn Display) -> Failed {
 }
 
 fn for_people(listed: &Document, style: &Style) -> String {
-    let mut text = String::from("Experiments (delaylab run NAME; --quick for a first look)\n");
+    let mut text = String::from(
+        "Experiments (delaylab run NAME; --quick for a first look)  [worlds, the default first]\n",
+    );
     for experiment in &listed.experiments {
         text += &format!(
             "  {:<22} {}  [{}]\n",
@@ -142,7 +144,7 @@ fn for_people(listed: &Document, style: &Style) -> String {
                 let records = plural(run.records, "record");
                 let flawed = match run.invalid {
                     0 => String::new(),
-                    some => format!(" ({some} flawed)"),
+                    some => format!(" ({some} invalid)"),
                 };
                 (run.state, format!("{trials}{flawed}, {records}"))
             }

@@ -12,7 +12,7 @@ use crate::tui;
 use delaylab_runner::interrupted::Interrupted;
 use delaylab_runner::options::RunOptions;
 use delaylab_store::killed::Killed;
-use delaylab_store::resolve::resolve_run;
+use delaylab_store::resolve::resolve_interrupted;
 use delaylab_store::resume::ResumeError;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     if args.tui {
         tui::check()?;
     }
-    let folder = resolve_run(&args.run, &args.shown.output).map_err(Failed::usage)?;
+    let folder = resolve_interrupted(&args.run, &args.shown.output).map_err(Failed::usage)?;
     let interrupted = open(&folder, &args.shown.output)?;
     // No trial is carried out any more where one counts with what is recorded of it.
     let what = match interrupted.is_cut_short() {
@@ -58,7 +58,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
 /// The interrupted run in this folder; of one that is complete, which other one of these `runs` was interrupted.
 fn open(folder: &Path, runs: &Path) -> Result<Interrupted, Failed> {
     Interrupted::open(folder).map_err(|error| match error {
-        // `latest` is the run that ended last, which one that was killed has not.
+        // Another one may be meant.
         ResumeError::Complete { .. } => {
             let runs = folder.parent().unwrap_or(runs);
             let other = killed::interrupted(&Killed::among(runs));

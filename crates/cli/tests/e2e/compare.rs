@@ -115,9 +115,9 @@ const NEAR: &str = "near --seed 1";
 /// A path that is 0.45 ms longer in each of three links each way.
 const FAR: &str = "far --seed 3 --set path.propagation=500us";
 
-/// `delaylab compare A/latest B/latest WORDS`.
+/// `delaylab compare A B WORDS`: of each folder of runs the latest.
 fn compare(scratch: &Scratch, runs: &str, words: &[&str]) -> Ran {
-    let runs = runs.split(' ').map(|run| scratch.path(run).join("latest"));
+    let runs = runs.split(' ').map(|run| scratch.path(run));
     let mut command = delaylab(None);
     command.arg("compare").args(runs).args(words);
     Ran::to_end(command.env("COLUMNS", "120").current_dir(scratch.path("")))
@@ -165,12 +165,11 @@ fn conditions(scratch: &Scratch) {
     ] {
         let found = compare(scratch, "near far", &["--fail-if", condition]);
         assert_eq!(found.code, 1, "{condition}: {}", found.stdout);
-        let says = found
-            .stdout
-            .lines()
-            .any(|line| line.starts_with("failed: "));
+        let says = found.stdout.lines().any(|line| line.starts_with("holds: "));
         assert!(says, "{condition}: {}", found.stdout);
-        let names = found.stderr.contains(&format!("failed: {condition}"));
+        let names = found
+            .stderr
+            .contains(&format!("--fail-if '{condition}': holds"));
         assert!(names, "{condition}: {}", found.stderr);
     }
     // What does not fail, in one execution.
@@ -178,12 +177,17 @@ fn conditions(scratch: &Scratch) {
     let words = ["--fail-if", lower, "--fail-if", lost, "--fail-if", UNKNOWN];
     let found = compare(scratch, "near far", &words);
     assert_eq!(found.code, 0, "{}", found.stdout);
-    for (outcome, condition) in [("passed", lower), ("passed", lost), ("undecided", UNKNOWN)] {
+    let expected = [
+        ("does not hold", lower),
+        ("does not hold", lost),
+        ("undecided", UNKNOWN),
+    ];
+    for (outcome, condition) in expected {
         let start = format!("{outcome}: {condition}: ");
         let says = found.stdout.lines().any(|line| line.starts_with(&start));
         assert!(says, "{condition}: {}", found.stdout);
     }
-    assert!(!found.stderr.contains("failed: "), "{}", found.stderr);
+    assert!(!found.stderr.contains("--fail-if"), "{}", found.stderr);
     let words = ["--fail-if", UNKNOWN, "--strict"];
     let strict = compare(scratch, "near far", &words);
     assert_eq!(strict.code, 1, "{}", strict.stdout);

@@ -169,15 +169,20 @@ fn the_next_run_names_one_that_was_killed() {
         next.stderr
     );
     // The run that ended last is another one now.
-    let refused = ran(&scratch, "resume latest");
+    let refused = ran(&scratch, "resume runs/latest");
     assert_eq!(refused.code, 2);
     let said = &refused.stderr;
     assert!(
         said.contains("this run is complete") && said.contains(&remedy),
         "{said}"
     );
-    let resumed = ran(&scratch, &format!("resume {killed} -q --no-report"));
+    // `latest` is the one to resume all the same, until there is none.
+    let resumed = ran(&scratch, "resume latest -q --no-report");
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert!(!scratch.has_partial_run());
+    let refused = ran(&scratch, "resume latest");
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("this run is complete"));
     assert!(
         !resumed.stderr.contains("was interrupted"),
         "{}",

@@ -184,7 +184,7 @@ fn a_shard_that_was_killed_is_resumed_or_repeated() {
         }
         ok(&scratch, &merge(&shards(&scratch)));
         // What is left of the one that was killed can be resumed; the others were merged.
-        let said = refused(&scratch, "resume latest");
+        let said = refused(&scratch, "resume runs/latest");
         assert_eq!(
             said.contains("was interrupted. Continue it"),
             repeated,
