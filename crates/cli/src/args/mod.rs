@@ -24,7 +24,7 @@ pub mod verify;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use delaylab_view::published::{Listed, PUBLISHED};
+use delaylab_view::published::{EXPERIMENT, Listed, PUBLISHED};
 use std::ffi::OsString;
 
 /// A laboratory for network delay: measure it, divide it into stages, attribute it to causes.
@@ -36,7 +36,7 @@ use std::ffi::OsString;
     max_term_width = 100
 )]
 #[command(
-    after_help = "Exit codes: 0 fine, 1 unreachable or a condition failed, 2 usage, 3 environment or privilege, 4 internal."
+    after_help = "Exit codes: 0 fine, 1 unreachable or a condition of --fail-if holds, 2 usage, 3 environment or privilege, 4 internal."
 )]
 pub struct Cli {
     /// What to do.
@@ -78,7 +78,7 @@ pub enum Command {
         /// Which command, as `testbed up`; none is delaylab itself.
         command: Vec<String>,
     },
-    /// Print a JSON Schema of what delaylab writes
+    /// Print a JSON Schema of what delaylab writes, or of an experiment file
     Schema {
         /// Which document.
         #[arg(value_parser = published())]
@@ -133,11 +133,11 @@ pub fn supplied() -> Vec<String> {
 
 /// The name of a published schema. Help says what prints it.
 fn published() -> impl TypedValueParser<Value = &'static Listed> {
-    let names = PUBLISHED
-        .iter()
+    let all = || PUBLISHED.iter().chain([EXPERIMENT]);
+    let names = all()
         .map(|listed| PossibleValue::new(listed.name).help(format!("`{}`", listed.printed_by)));
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = PUBLISHED.iter().find(|listed| listed.name == name);
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let named = all().find(|listed| listed.name == name);
         named.ok_or("no document")
     })
 }

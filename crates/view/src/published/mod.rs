@@ -124,6 +124,15 @@ pub const PUBLISHED: &[Listed] = &[
     listed!("verify", "verify --json", 1, schema::<verify::Document<'_>>),
 ];
 
+/// The shape of an experiment file, which has no version. A test of `delaylab_lab` holds it against its type.
+pub const EXPERIMENT: &Listed = &Listed {
+    name: "experiment",
+    printed_by: "an experiment file, for run and check",
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/experiment.json.gz")),
+    #[cfg(test)]
+    made: || Value::Null,
+};
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
