@@ -183,7 +183,7 @@ fn a_condition_that_is_not_slow_tells_all_its_stages_apart() {
     let found = of_a_live_path(&mut world, sizes, Baseline::Best);
     let said = found.slow_answer();
     assert!(
-        said.starts_with("No condition is slow against the best one")
+        said.starts_with("No combination is slow against the best one")
             && said.contains("78 % of the response of size 200B is time in the reflector's host"),
         "{said}"
     );

@@ -285,7 +285,7 @@ fn a_path_without_queues_is_not_slow() {
     assert!(!found.slow.conditions[0].is_slow());
     let swept = "[sweep]\nlatency = { set = \"path.switch.latency\", to = [\"1us\", \"2us\"] }\n[path.switch]\n\
                  latency = \"1us\"\n";
-    assert_said(&experiment("64B", swept), &["No condition is slow"]);
+    assert_said(&experiment("64B", swept), &["No combination is slow"]);
 }
 
 /// A packet is in each switch for so long, whatever the network carries: it is known, and is part of the least delay.

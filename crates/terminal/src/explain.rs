@@ -89,7 +89,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     let mut table = Table::default();
     let lost = conditions.iter().any(|condition| condition.lost > 0.0);
     let head = [
-        Cell::left("Condition"),
+        Cell::left("Combination"),
         Cell::new("mean response"),
         Cell::new("increase"),
         Cell::left("mainly"),
@@ -113,7 +113,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
         None => String::new(),
     };
     table.render(style)
-        + &rest(conditions.len(), shown, "condition", style)
+        + &rest(conditions.len(), shown, "combination", style)
         + &paragraph(&format!("{note}{own_load}"), Paint::Dim, style)
 }
 
@@ -125,8 +125,10 @@ fn increase_note(conditions: &[Condition]) -> String {
     match (references.next(), references.next()) {
         (None, _) => String::new(),
         (Some(one), None) => format!("increase: over {one}; "),
-        _ => "increase: over the condition or delay that each is compared with (--json names it); "
-            .to_owned(),
+        _ => {
+            "increase: over the combination or delay that each is compared with (--json names it); "
+                .to_owned()
+        }
     }
 }
 
@@ -158,13 +160,14 @@ fn stages(found: &Explanation, style: &Style) -> String {
     };
     let each = of_late.iter().take(shown);
     let tables: String = each.map(|stages| of_condition(stages, style)).collect();
-    // The note stands once: below the table of conditions, if there is one.
-    let is_said = found.slow.conditions.len() > 1;
     let note = match found.asked_for().next() {
-        Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
-        _ => String::new(),
+        Some(_) => {
+            let note = format!("{WITH_OWN_LOAD}; the sentences above leave them out");
+            paragraph(&note, Paint::Dim, style)
+        }
+        None => String::new(),
     };
-    tables + &rest(of_late.len(), shown, "condition", style) + &note
+    tables + &rest(of_late.len(), shown, "combination", style) + &note
 }
 
 fn of_condition(stages: &StageMeans, style: &Style) -> String {
@@ -209,7 +212,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
     }
     let mut table = Table::default();
     let quantiles = QUANTILES.map(|q| Cell::new(statistic_name(Functional::Quantile(q))));
-    let head = [Cell::left("Each way, above its minimum")].into_iter();
+    let head = [Cell::left("Above minimum, by direction")].into_iter();
     let head = head.chain(quantiles).chain([Cell::left("clocks")]);
     table.row(head.map(Cell::dim));
     let shown = shown(found.ways.len(), style);
@@ -218,7 +221,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
         let above = way.above.map(|ns| Cell::new(or_unknown(ns, whole)));
         table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
     }
-    table.render(style) + &rest(found.ways.len(), shown, "way", style)
+    table.render(style) + &rest(found.ways.len(), shown, "direction", style)
 }
 
 fn causes(found: &Explanation, style: &Style) -> String {
@@ -333,7 +336,7 @@ fn changes(found: &Explanation, style: &Style) -> String {
     let shown = shown(changes.len(), style);
     let lines = changes.iter().take(shown).map(sentence).chain(visible);
     let lines = lines.map(|line| indented("- ", &line, style));
-    paragraph("Changes of level", Paint::Dim, style)
+    paragraph("Changes of the median", Paint::Dim, style)
         + &lines.collect::<String>()
         + &rest(changes.len(), shown, "change", style)
 }
@@ -398,7 +401,7 @@ mod tests {
             .filter(|line| line.starts_with("case"))
             .collect();
         assert_eq!(titles, ["case fifo:", "case codel:", "case fq:"], "{text}");
-        assert!(text.contains("1 more condition (-v)"), "{text}");
+        assert!(text.contains("1 more combination (-v)"), "{text}");
         let text = ways(&found, &Style::PLAIN);
         for case in ["fifo", "codel", "fq", "none"] {
             let line = format!("echo, forward, case {case}");

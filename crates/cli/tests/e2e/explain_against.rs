@@ -69,7 +69,7 @@ fn a_slow_run_is_held_against_a_fast_one() {
     // The other way round nothing is slow.
     let text = explained(&scratch, &format!("{fast} --against {slow}")).stdout;
     assert!(
-        text.contains("No condition is slow against the baseline"),
+        text.contains("No combination is slow against the baseline"),
         "{text}"
     );
     // Against the minimum delay of its own path no other run is named.

@@ -51,7 +51,7 @@ fn conditions(found: &Explanation) -> Markup {
         return html! {};
     }
     let mut table = Table::new([
-        ("condition", Words),
+        ("combination", Words),
         ("mean response", Figures),
         ("increase", Figures),
         ("over", Words),
@@ -76,7 +76,7 @@ fn conditions(found: &Explanation) -> Markup {
     html! {
         (table.render())
         p class="meta" { (MEAN_RESPONSE) "." }
-        (more(conditions.len(), CONDITIONS, "condition"))
+        (more(conditions.len(), CONDITIONS, "combination"))
     }
 }
 
@@ -131,7 +131,7 @@ fn more(all: usize, shown: usize, what: &str) -> Markup {
 
 fn ways(found: &Explanation) -> Markup {
     use Column::{Figures, Words};
-    let head = [("each way, above its minimum".to_owned(), Words)].into_iter();
+    let head = [("each direction, above its minimum".to_owned(), Words)].into_iter();
     let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
     let known = |ns: f64| format_duration_f64(ns.round());
@@ -142,7 +142,7 @@ fn ways(found: &Explanation) -> Markup {
     }
     html! {
         (table.render())
-        (more(found.ways.len(), CONDITIONS, "way"))
+        (more(found.ways.len(), CONDITIONS, "direction"))
     }
 }
 
@@ -168,7 +168,7 @@ fn changes(found: &Explanation) -> Markup {
     let lines = changes.iter().take(SHOWN).map(sentence);
     let lines = lines.chain(visible(&found.changes));
     html! {
-        (list("Changes of level", lines.collect()))
+        (list("Changes of the median", lines.collect()))
         (more(changes.len(), SHOWN, "change"))
     }
 }

@@ -50,13 +50,13 @@ fn what_was_not_compared_is_not_called_the_best() {
             BaselineKind::Idle,
             ["a", "a"],
             Some(44e6),
-            "No condition is slow against the minimum delay of its path. ",
+            "No combination is slow against the minimum delay of its path. ",
         ),
         (
             BaselineKind::Best,
             ["a", "a"],
             None,
-            "No condition is slow against the best one (45.0 ms to 50.0 ms). ",
+            "No combination is slow against the best one (45.0 ms to 50.0 ms). ",
         ),
         // Each is the only one of its probe.
         (BaselineKind::Best, ["a", "b"], None, ""),
@@ -69,7 +69,7 @@ fn what_was_not_compared_is_not_called_the_best() {
     let said = answer(BaselineKind::Best, three);
     assert_eq!(
         said,
-        format!("No condition is slow against the best of its probe. {goes}")
+        format!("No combination is slow against the best of its probe. {goes}")
     );
 }
 

@@ -73,7 +73,7 @@ fn nothing_slow(slow: &Slow, first: &Condition) -> String {
         BaselineKind::Best if conditions > probes => format!("the best one{}", best(slow)),
         _ => return String::new(),
     };
-    format!("No condition is slow against {against}. ")
+    format!("No combination is slow against {against}. ")
 }
 
 impl Condition {
