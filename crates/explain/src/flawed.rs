@@ -51,11 +51,11 @@ impl Flawed {
         }
     }
 
-    /// `1 of 3 trials is flawed`.
+    /// `1 of 3 trials is invalid`.
     pub fn count(&self) -> String {
         let is = if self.trials == 1 { "is" } else { "are" };
         let of = plural(self.of as u64, "trial");
-        format!("{} of {of} {is} flawed", self.trials)
+        format!("{} of {of} {is} invalid", self.trials)
     }
 }
 

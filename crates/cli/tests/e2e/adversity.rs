@@ -84,7 +84,7 @@ fn a_run_that_ended_early_is_said_to_be_one_wherever_it_is_read() {
         assert_eq!(saved.code, code, "{}{}", saved.stdout, saved.stderr);
     }
     let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let why = "1 of 1 trial is flawed: the reflector ends a session after 1s";
+    let why = "1 of 1 trial is invalid: the reflector ends a session after 1s";
     for words in ["explain short/latest", "explain short/latest --json"] {
         let explained = ran(&scratch, words);
         assert!(
@@ -102,7 +102,7 @@ fn a_run_that_ended_early_is_said_to_be_one_wherever_it_is_read() {
     assert_eq!(short.code, 1, "{said}");
     for part in [
         &format!("undecided: max(response) > 10s: of B, {why}"),
-        "Of B, 1 of 1 trial is flawed.",
+        "Of B, 1 of 1 trial is invalid.",
     ] {
         assert!(said.contains(part), "{said}");
     }

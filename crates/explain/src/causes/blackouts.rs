@@ -804,7 +804,7 @@ mod tests {
             blackouts: vec![blackout.clone()],
             ..Explanation::default()
         };
-        let count = "1 of 3 trials is flawed";
+        let count = "1 of 3 trials is invalid";
         let said = flawed(&[ended]).flawed_answer();
         assert_eq!(said, format!("{count}."));
         let said = flawed(&[ended, restarted]).flawed_answer();

@@ -235,7 +235,7 @@ pub fn used(found: &Calibration) -> String {
     let trials = |count: usize| plural(count as u64, "trial");
     let flawed = match found.flawed {
         0 => String::new(),
-        flawed => format!("; {} left out as flawed", trials(flawed)),
+        flawed => format!("; {} left out as invalid", trials(flawed)),
     };
     format!(
         "{} without load, {} that overflow{flawed}",

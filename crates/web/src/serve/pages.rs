@@ -101,7 +101,7 @@ fn state(entry: &Entry) -> String {
         (None, None) => match entry.overview.invalid {
             0 => "complete".to_owned(),
             some => format!(
-                "complete; {some} of {} flawed",
+                "complete; {some} of {} invalid",
                 plural(entry.trials, "trial")
             ),
         },
