@@ -59,12 +59,18 @@ fn one_way(facts: &ProbeFacts, here: StampPoint, there: StampPoint) -> String {
 
 /// Which of the stamps that it takes did not come.
 fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
-    let came = |point: &StampPoint| facts.stamps.contains(&(*point, Delivery::Delivered));
-    let missing = needed.iter().filter(|point| !came(point));
-    let names: Vec<_> = missing.map(|point| point.name()).collect();
-    if names.is_empty() {
+    let is = |point: &StampPoint, how| facts.stamps.contains(&(*point, how));
+    let missing = needed
+        .iter()
+        .filter(|point| !is(point, Delivery::Delivered));
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
         return "no answered packet has every stamp that it takes".to_owned();
     }
+    if missing.iter().all(|point| is(point, Delivery::Off)) {
+        return "--stamps none".to_owned();
+    }
+    let names: Vec<_> = missing.iter().map(|point| point.name()).collect();
     format!("not delivered: {}", names.join(", "))
 }
 
@@ -117,5 +123,10 @@ mod tests {
         assert_eq!(back(&facts), "not delivered: t_rx, r_user");
         facts.records.reflector_clock = ReflectorClock::Unrelated;
         assert_eq!(back(&facts), "the two clocks are not synchronised");
+        facts.stamps = vec![
+            (StampPoint::TTx, Delivery::Off),
+            (StampPoint::TRx, Delivery::Off),
+        ];
+        assert_eq!(network(&facts), "--stamps none");
     }
 }
