@@ -114,7 +114,7 @@ fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
     let are = if trials == 1 { "is" } else { "are" };
     let trials = plural(trials as u64, "trial");
     format!(
-        "Shard {shard}: {trials} {are} recorded in {folder}\nOnce all {of} are: delaylab merge {all}\n"
+        "Shard {shard}: {trials} {are} recorded in {folder}\nWhen all {of} shards are recorded: delaylab merge {all}\n"
     )
 }
 
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(
             said,
             "Shard 1/100: 1 trial is recorded in my runs/sweep-shard-1-of-100-x\n\
-             Once all 100 are: delaylab merge 'my runs/sweep'-shard-*-of-100-*\n"
+             When all 100 shards are recorded: delaylab merge 'my runs/sweep'-shard-*-of-100-*\n"
         );
         let said = of_shard(shard, 2, "elsewhere");
         assert!(
