@@ -32,7 +32,7 @@ ENTRIES = [
 FORMS = ["sim:full", "sim:quick", "testbed:full", "testbed:quick", "live:full", "live:quick"]
 HEAD = """# Findings, run by run
 
-Every finding of the [catalogue](catalogue.md) in each world and form that was run: ✔ true, ✘ false, ? undecided, – not applicable; with the
+Every finding of the [catalogue](catalogue.md) in each world that was run, full and with `--quick`: ✔ true, ✘ false, ? undecided, – not applicable; with the
 figures that decided it, where there are several parts those of the first. What the original printed stands beside it. Seed 1, a virtual
 machine of two CPUs with nothing else to do; `benches/findings.py` makes this table. What is false, and why, the entry's page says. A cell is empty
 where the run is older than what the finding asks.
