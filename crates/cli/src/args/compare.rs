@@ -21,7 +21,7 @@ Exit codes: 0 no condition holds, or it is undecided; 1 one holds, or with --str
 typed cannot be done; 3 a run cannot be read.
 
 Examples:
-  delaylab compare before after        two folders, of `delaylab run my.toml -o before` and `-o after`
+  delaylab compare before after        two folders of runs, each made by `delaylab run -o FOLDER`
   delaylab compare before latest --fail-if 'p99(response) > +10%' --fail-if 'lost > 1%'
   delaylab compare ping-192-0-2-1-20260102T030405Z latest -o changes.html    a page with a figure")]
 pub struct CompareArgs {
