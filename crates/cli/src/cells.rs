@@ -42,7 +42,7 @@ const LARGEST: u32 = 9188;
 pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let key = key.filter(|_| args.method.takes_key() || args.key_file.is_some());
-    let v6 = target::resolve(&args.target, 0, Family::Any)?.is_ipv6();
+    let v6 = target::lookup(&args.target, 0, Family::Any)?.is_ipv6();
     let sizes = sizes(args, v6, key.is_some())?;
     let text = experiment(args, &sizes);
     if args.show_experiment {

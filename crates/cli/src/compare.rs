@@ -9,7 +9,7 @@ use crate::terminal;
 use delaylab_figure::quantile_shift;
 use delaylab_figure::svg;
 use delaylab_runner::resolve;
-use delaylab_runner::run_folder::{shortest, whole};
+use delaylab_runner::run_folder::{fail_if_damaged, shortest};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
 use delaylab_view::compare::benchmark::Benchmarks;
@@ -59,7 +59,7 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
         compared.limits.extend(held);
     }
     compared.strict = args.strict;
-    [a, b].into_iter().try_for_each(whole)?;
+    [a, b].into_iter().try_for_each(fail_if_damaged)?;
     Ok(compared)
 }
 

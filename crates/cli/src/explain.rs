@@ -9,7 +9,7 @@ use delaylab_explain::causes;
 use delaylab_explain::causes::slow::{Baseline, Slow};
 use delaylab_lab::stored::missed_precision;
 use delaylab_runner::resolve;
-use delaylab_runner::run_folder::{shortest, whole};
+use delaylab_runner::run_folder::{fail_if_damaged, shortest};
 use delaylab_view::explain::json::{self, Config};
 use delaylab_view::run::stored;
 use std::io;
@@ -25,7 +25,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         (None, false) => Baseline::Best,
     };
     let found = causes::explain(&run, resolved.as_ref(), baseline);
-    whole(&run)?;
+    fail_if_damaged(&run)?;
     let folder = shortest(run.folder());
     let missed = resolved.as_ref();
     let missed = missed.and_then(|resolved| missed_precision(&run, resolved));
@@ -56,6 +56,6 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
     };
     let run = choose::run(named, &args.runs)?;
     let baseline = causes::baseline(&run, resolve::of_run(&run).as_ref());
-    whole(&run)?;
+    fail_if_damaged(&run)?;
     Ok(Some(baseline))
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_explain::compare::both::Both;
-use delaylab_explain::compare::limits::{Outcome, held};
+use delaylab_explain::compare::limits::{Outcome, evaluate};
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome as End, Record};
@@ -65,7 +65,7 @@ fn tell(law: Law, longer: f64, runs: u64) {
         let both = Both::new(&a, &b).expect("one probe in each");
         for (failed, text) in failed.iter_mut().zip(CONDITIONS) {
             let limit = Limit::parse(text).expect("a condition");
-            let found = held(&limit, &both).expect("responses in both");
+            let found = evaluate(&limit, &both).expect("responses in both");
             let fails = found.iter().any(|held| held.outcome == Outcome::Failed);
             *failed += f64::from(u8::from(fails)) / runs as f64;
         }

@@ -45,7 +45,7 @@ mod words;
 pub use asked::ComparisonRequest;
 pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Silent, Tests};
-pub use outage::{Ends, Outages};
+pub use outage::{Endings, Outages};
 pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
 pub use verdict::{Kind, Verdict};
@@ -84,8 +84,8 @@ impl Comparison {
 }
 
 /// How many pairs, from the first on, were asked for; all, where none was. `pairs` are sorted: handshakes during requests are last.
-fn count_asked_for(pairs: &[PairFigures]) -> usize {
-    match pairs.partition_point(|pair| !pair.is_beside) {
+fn count_primary(pairs: &[PairFigures]) -> usize {
+    match pairs.partition_point(|pair| !pair.is_auxiliary) {
         0 => pairs.len(),
         some => some,
     }
@@ -98,40 +98,40 @@ fn count_asked_for(pairs: &[PairFigures]) -> usize {
 pub fn compare(
     a: &dyn Data,
     b: &dyn Data,
-    asked: &ComparisonRequest,
+    request: &ComparisonRequest,
 ) -> Result<Comparison, NothingInCommon> {
     let Pairing {
         pairs,
         alone,
         pooled,
     } = Pairing::new(a.streams(), b.streams())?;
-    let is_overview = pairs.len() > MOST_PAIRS_IN_FULL && !asked.are_chosen;
+    let is_overview = pairs.len() > MOST_PAIRS_IN_FULL && !request.are_chosen;
     let brief = ComparisonRequest {
-        measures: vec![asked.headline],
-        ..asked.clone()
+        measures: vec![request.headline],
+        ..request.clone()
     };
-    let asked = match is_overview && !asked.full {
+    let request = match is_overview && !request.full {
         true => &brief,
-        false => asked,
+        false => request,
     };
     // What follows fills in what depends on other pairs, in this order: which are silent, for how many tests silence and shifts allow, and
     // verdicts, of which the whole is made.
     let each = pairs.iter();
-    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
+    let each = each.map(|pair| figures::compare_pair(pair, [a, b], request));
     let mut pairs: Vec<_> = each.collect();
-    pairs.sort_by_key(|pair| pair.is_beside);
-    let count = count_asked_for(&pairs);
-    let (asked_for, beside) = pairs.split_at_mut(count);
-    figures::find_silent(asked_for);
-    figures::find_silent(beside);
-    let looks = looks::looks(asked_for, asked.headline);
-    for pair in asked_for.iter_mut().chain(beside) {
-        pair.verdict = decide::decide(pair, asked.headline, looks);
+    pairs.sort_by_key(|pair| pair.is_auxiliary);
+    let count = count_primary(&pairs);
+    let (primary, auxiliary) = pairs.split_at_mut(count);
+    figures::find_silent(primary);
+    figures::find_silent(auxiliary);
+    let looks = looks::looks(primary, request.headline);
+    for pair in primary.iter_mut().chain(auxiliary) {
+        pair.verdict = decide::decide(pair, request.headline, looks);
     }
-    let several = asked_for.len() > 1;
+    let several = primary.len() > 1;
     Ok(Comparison {
-        headline: asked.headline,
-        whole: several.then(|| Whole::new(asked_for, asked.headline, looks)),
+        headline: request.headline,
+        whole: several.then(|| Whole::new(primary, request.headline, looks)),
         pairs,
         is_overview,
         alone,

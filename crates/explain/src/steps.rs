@@ -108,7 +108,7 @@ pub enum Answer {
 
 impl Answer {
     /// For programs.
-    pub const fn name(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Answer::Steps => "steps",
             Answer::NoCells => "no_cells",

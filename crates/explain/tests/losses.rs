@@ -498,7 +498,7 @@ fn an_outage_is_one_to_explain_and_to_compare() {
         let (run, resolved) = carried_out(name, ends);
         let explained = causes::explain(&run, Some(&resolved), Baseline::Best);
         let outage = explained.losses.and_then(|losses| losses.outage);
-        let found = outage.map(|outage| outage.row.packets);
+        let found = outage.map(|outage| outage.span.packets);
         assert_eq!(found, to_explain, "{name}");
         let compared = compare(
             &Stored::new(&whole),

@@ -222,7 +222,7 @@ fn what_processes_of_one_name_share_leaves_the_run_s_own_load_out() {
         &experiment("[host]\ncondition = \"stressed\"\n"),
         1,
     );
-    assert!(found.asked_for().count() > 0, "{:#?}", found.causes);
+    assert!(found.run_load_causes().count() > 0, "{:#?}", found.causes);
     let evidence = of_process(&found, 100).evidence.join("\n");
     let shared = "together with another process of this name: 100 % of the excess delay";
     assert!(evidence.contains(shared), "{evidence}");

@@ -162,7 +162,7 @@ fn a_repeat_that_is_slow_as_a_whole_is_late_by_what_it_takes_more() {
     };
     assert_eq!(cause.what, LateCause::Reflector { here: false });
     assert_eq!(cause.packets, PACKETS);
-    let each = cause.lost_ns / PACKETS as f64;
+    let each = cause.excess_ns / PACKETS as f64;
     assert!((each - 7_990e3).abs() < 1e3, "{each}");
 }
 

@@ -168,7 +168,7 @@ impl World for Served {
 /// The cause that cost most, and its share of the excess delay.
 fn first(found: &Explanation) -> (&Cause, f64) {
     let cause = found.causes.first().unwrap();
-    (cause, found.share_of_lost(cause))
+    (cause, found.share_of_excess(cause))
 }
 
 /// Handshakes meanwhile are as short as ever, or wait as well.

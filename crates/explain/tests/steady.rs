@@ -118,7 +118,7 @@ fn a_full_buffer_is_named_in_a_run_of_one_condition() {
         answer.contains("packets were lost") && answer.contains(dropped),
         "{answer}"
     );
-    assert!(condition.lost > 0.0, "{condition:#?}");
+    assert!(condition.loss_share > 0.0, "{condition:#?}");
 }
 
 #[test]
@@ -327,10 +327,7 @@ fn what_condition_stressed_asks_for_is_no_finding() {
     let stressed = "[host]\ncondition = \"stressed\"\n[path.host]\nnoise = \"linux\"\n";
     let text = experiment("64B", stressed).replace("3s", "20s");
     let found = explain(&text, 7);
-    let asked_for = found
-        .causes
-        .iter()
-        .filter(|cause| cause.role.is_asked_for());
+    let asked_for = found.causes.iter().filter(|cause| cause.role.is_run_load());
     assert!(asked_for.count() > 0, "{:#?}", found.causes);
     let late = found.late_answer();
     assert!(late.contains("as condition stressed asks"), "{late}");

@@ -47,11 +47,11 @@ impl Figure for Causes {
             table.row([
                 json!(cause.headline()),
                 json!(place(cause)),
-                json!(cause.lost_ns.round()),
-                json!(found.share_of_lost(cause)),
+                json!(cause.excess_ns.round()),
+                json!(found.share_of_excess(cause)),
                 json!(cause.packets),
                 json!(cause.worst.excess_ns.round()),
-                json!(format_share(found.share_of_lost(cause))),
+                json!(format_share(found.share_of_excess(cause))),
             ]);
         }
         if table.rows.len() < 2 {

@@ -290,12 +290,12 @@ impl Data for Stored<'_> {
         Some(self.run.trials().get(stream)?.facts.records)
     }
 
-    fn said(&self, stream: usize, figure: &str) -> Option<f64> {
+    fn summary_figure(&self, stream: usize, figure: &str) -> Option<f64> {
         let row = self.run.trials().get(stream)?;
         row.figure(figure).filter(|_| self.is_said(row))
     }
 
-    fn is_beside(&self, stream: usize) -> bool {
+    fn is_auxiliary(&self, stream: usize) -> bool {
         let rows = self.run.trials();
         rows.get(stream).is_some_and(|row| {
             let of_trial = rows.iter().filter(|other| other.trial == row.trial);

@@ -1,7 +1,7 @@
 //! The live world: this host, a real path, and whatever the target is.
 
 use crate::around::Around;
-use crate::condition::{Applied, ApplyError, Measure, Options};
+use crate::condition::{Applied, ApplyError, Options, Step};
 use crate::gather::{self, Forward, GatherChannel};
 use crate::joined;
 use crate::load::error::LoadError;
@@ -37,7 +37,7 @@ pub struct Live {
     /// The program that would be given privileges that are missing, for messages.
     pub program: Option<PathBuf>,
     /// Called before the first packet of a trial with how far the host is in its condition.
-    pub on_condition: Option<fn(&[Measure])>,
+    pub on_condition: Option<fn(&[Step])>,
     /// Started with the first trial.
     watcher: Option<noise::Watcher>,
 }

@@ -23,7 +23,7 @@ impl<K: Ord> Distinct<K> {
     }
 
     /// Does it count? What has no trace hash always does: no two measurements are the same.
-    pub fn counts(&mut self, trace_hash: Option<u64>, of: K) -> bool {
+    pub fn is_first(&mut self, trace_hash: Option<u64>, of: K) -> bool {
         trace_hash.is_none_or(|hash| self.seen.insert((hash, of)))
     }
 }
@@ -54,7 +54,7 @@ mod tests {
             (None, "echo"),
             (None, "echo"),
         ]
-        .map(|(hash, of)| distinct.counts(hash, of))
+        .map(|(hash, of)| distinct.is_first(hash, of))
         .to_vec();
         assert_eq!(counts, [true, true, false, true, true, true]);
     }

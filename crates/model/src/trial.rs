@@ -422,11 +422,11 @@ impl<'a> Dropped<'a> {
 
     /// Is this what the queue discipline or the experiment is for?
     pub fn is_chosen(&self) -> bool {
-        self.is_asked() || Self::CHOSEN.contains(&self.why)
+        self.is_configured() || Self::CHOSEN.contains(&self.why)
     }
 
     /// Does the experiment ask for it?
-    pub fn is_asked(&self) -> bool {
+    pub fn is_configured(&self) -> bool {
         [Self::ASKED, Self::DAMAGED].contains(&self.why)
     }
 
@@ -548,7 +548,7 @@ mod tests {
             "packets were damaged at s1→b1: `impair.corrupt` asks for it"
         );
         assert_eq!(Dropped::read(&damaged.sentence()), Some(damaged));
-        assert!(damaged.is_asked());
+        assert!(damaged.is_configured());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a procedure found about one frame size.
 
-use crate::bench::Stop;
+use crate::bench::{Bench, Stop};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +24,23 @@ pub struct AtSize<F> {
 }
 
 impl<F> AtSize<F> {
+    /// What came out at the size of this bench, with the trials that it took.
+    pub(crate) fn new(bench: &Bench<'_>, outcome: Result<F, Stop>) -> Self {
+        let (found, why) = match outcome {
+            Ok(found) => (Some(found), None),
+            Err(stop) => (None, Some(stop)),
+        };
+        Self {
+            size: bench.size,
+            found,
+            why,
+            trials: bench.at,
+            invalid: bench.invalid,
+            left_out: bench.left_out,
+            alike: bench.alike,
+        }
+    }
+
     /// Is something to be found about it that the trials did not give? Where the device has nothing that the procedure looks
     /// for, nothing is missing.
     pub(crate) const fn is_missing(&self) -> bool {

@@ -1,6 +1,5 @@
 //! What a procedure's steps see: trials, by asking for them.
 
-use crate::at_size::AtSize;
 pub use crate::offer::{Offer, OfferedStream};
 use crate::setup::{Options, Setup};
 use crate::{forecast, frame_limit};
@@ -72,13 +71,13 @@ pub struct Bench<'a> {
     /// Of the frames, in bytes.
     pub size: u32,
     log: &'a [FrameTrial],
-    at: usize,
+    pub(crate) at: usize,
     step: u32,
-    invalid: u32,
+    pub(crate) invalid: u32,
     /// Repeats that are left out.
-    left_out: u32,
+    pub(crate) left_out: u32,
     /// Repeats that are the same simulation as others.
-    alike: u32,
+    pub(crate) alike: u32,
     wanted: Option<Wanted>,
     forecast: Option<Remaining>,
 }
@@ -118,23 +117,6 @@ impl<'a> Bench<'a> {
 
     pub(crate) fn wanted(self) -> Option<Wanted> {
         self.wanted
-    }
-
-    /// This size, with what was found and the trials that took.
-    pub(crate) fn at_size<F>(&self, outcome: Result<F, Stop>) -> AtSize<F> {
-        let (found, why) = match outcome {
-            Ok(found) => (Some(found), None),
-            Err(stop) => (None, Some(stop)),
-        };
-        AtSize {
-            size: self.size,
-            found,
-            why,
-            trials: self.at,
-            invalid: self.invalid,
-            left_out: self.left_out,
-            alike: self.alike,
-        }
     }
 
     /// What each repeat gives. Those that are never valid, and those that are the same simulation as others, are left out and counted.

@@ -78,7 +78,7 @@ impl<S: Steps> ProcedureRun<S> {
         while let Some(&size) = self.setup.sizes.get(self.done.len()) {
             let mut bench = Bench::new(&self.setup, &self.options, size, &self.log);
             let outcome = self.outcome(&mut bench);
-            let at_size = bench.at_size(outcome);
+            let at_size = AtSize::new(&bench, outcome);
             if at_size.why == Some(Stop::Pending)
                 && let Some(wanted) = bench.wanted()
             {

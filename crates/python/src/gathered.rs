@@ -65,7 +65,7 @@ impl Gathered {
 
     /// Takes the trials of an unfinished run over: how many it had. They are no longer there then.
     fn take(&self, py: Python<'_>, folder: PathBuf) -> PyResult<usize> {
-        self.with(py, |run| run.take(Donor::open(&folder)?))
+        self.with(py, |run| run.move_from(Donor::open(&folder)?))
     }
 
     /// Lets go of its folder, which `delaylab resume` may then take up.

@@ -6,10 +6,10 @@ use delaylab_lab::experiment::Source;
 use delaylab_lab::run::{EndedTrial, Left, Progress};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::stop::Stop;
+use delaylab_runner::assignment::Assignment;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::run::{Recorded, Started};
-use delaylab_runner::share::Share;
+use delaylab_runner::run::{CarriedOut, ReadyRun};
 use delaylab_runner::{resolve, run_folder};
 use delaylab_store::whole_file;
 use delaylab_view::benchmark;
@@ -77,7 +77,7 @@ pub fn simulate(
     let options = options(threads, &stop, supplied);
     let is_benchmark = resolved.procedure.is_some();
     let work = move |told: &mut Telling| {
-        let started = Started::create(resolved, &options, &output)?;
+        let started = ReadyRun::create(resolved, &options, &output)?;
         told.send(Event::Begun(started.folder().to_owned()));
         let Some(recorded) = started.run(told, None)? else {
             return Ok(None);
@@ -98,7 +98,7 @@ pub fn simulate(
 }
 
 /// Its folder under its final name, and what the user should know.
-pub fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
+pub fn finish(recorded: CarriedOut) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let (finished, _) = recorded.finish()?;
     Ok((finished.folder, finished.warnings))
 }
@@ -132,14 +132,14 @@ pub fn carry_out_share(
 ) -> PyResult<PathBuf> {
     let stop = Stop::default();
     let mut options = options(threads, &stop, Vec::new());
-    options.share = Some(Share::Trials(trials));
+    options.share = Some(Assignment::Trials(trials));
     let work = move |told: &mut Telling| {
         let source = Source {
             name: "experiment.toml".to_owned(),
             text: toml,
         };
         let resolved = resolve::again(source, &Value::Null)?;
-        let started = Started::create(resolved, &options, &output)?;
+        let started = ReadyRun::create(resolved, &options, &output)?;
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))
     };

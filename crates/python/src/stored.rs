@@ -39,7 +39,7 @@ impl Stored {
 
     /// Fails where something could not be read.
     fn whole(&self, py: Python<'_>) -> PyResult<()> {
-        run_folder::whole(&self.run).map_err(|error| exception(py, &error))
+        run_folder::fail_if_damaged(&self.run).map_err(|error| exception(py, &error))
     }
 }
 

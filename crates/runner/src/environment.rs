@@ -2,7 +2,7 @@
 
 use crate::options::LiveOptions;
 use delaylab_kernel::host_info::HostInfo;
-use delaylab_live::condition::{Applied, Measure, Options};
+use delaylab_live::condition::{Applied, Options, Step};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use serde::Serialize;
@@ -33,7 +33,7 @@ struct Environment<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     merged: &'a [MergedPart],
     /// How far each condition of the experiment goes here.
-    conditions: BTreeMap<&'static str, Vec<Measure>>,
+    conditions: BTreeMap<&'static str, Vec<Step>>,
 }
 
 /// A run that another was made of.
@@ -55,7 +55,7 @@ struct ResumeNote {
     delaylab: &'static str,
     supplied: Vec<String>,
     host: HostInfo,
-    conditions: BTreeMap<&'static str, Vec<Measure>>,
+    conditions: BTreeMap<&'static str, Vec<Step>>,
 }
 
 /// Of a run whose trials others carry out: that it was asked for in these words, and of which shards it is made, if any.
@@ -91,7 +91,7 @@ pub(crate) fn document(
         shard: shard.map(|(shard, _)| shard),
         shard_trials: shard.map(|(_, trials)| trials),
         merged: &[],
-        conditions: all_measures(conditions),
+        conditions: all_steps(conditions),
     })
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn of_resume(supplied: Vec<String>, conditions: &[(HostCondition, Opt
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
         host: HostInfo::read(),
-        conditions: all_measures(conditions),
+        conditions: all_steps(conditions),
     })
 }
 
@@ -109,15 +109,15 @@ fn written(environment: &impl Serialize) -> Value {
     serde_json::to_value(environment).unwrap_or(Value::Null)
 }
 
-fn all_measures(conditions: &[(HostCondition, Options)]) -> BTreeMap<&'static str, Vec<Measure>> {
+fn all_steps(conditions: &[(HostCondition, Options)]) -> BTreeMap<&'static str, Vec<Step>> {
     let each = conditions.iter();
-    each.map(|(condition, options)| (condition.name(), measures(*condition, options)))
+    each.map(|(condition, options)| (condition.name(), condition_steps(*condition, options)))
         .collect()
 }
 
 /// Puts this host into the condition for a moment, as its trials will, and takes it back: which of its steps hold. A stressed one
 /// starts its load. Why it cannot be applied at all is said by the first trial that needs it.
-fn measures(condition: HostCondition, options: &Options) -> Vec<Measure> {
+fn condition_steps(condition: HostCondition, options: &Options) -> Vec<Step> {
     Applied::new(condition, options)
         .map(|applied| applied.describe().to_vec())
         .unwrap_or_default()

@@ -1,9 +1,9 @@
 //! A run that was interrupted, taken up again.
 
+use crate::assignment::Assignment;
 use crate::error::RunnerError;
 use crate::options::RunOptions;
-use crate::run::{self, Recorded, Started};
-use crate::share::Share;
+use crate::run::{self, CarriedOut, ReadyRun};
 use crate::{resolve, shard, target};
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::experiment::WorldName;
@@ -60,8 +60,8 @@ impl Interrupted {
     ///
     /// # Errors
     /// What is recorded cannot be read, or the trials cannot be made part of the run.
-    pub fn end(self, resolved: Resolved) -> Result<Recorded, RunnerError> {
-        Recorded::cut_short(resolved, self.writer)
+    pub fn end(self, resolved: Resolved) -> Result<CarriedOut, RunnerError> {
+        CarriedOut::end_interrupted(resolved, self.writer)
     }
 
     /// What is left of it. What `options` leave open is as it was when the run began.
@@ -72,7 +72,7 @@ impl Interrupted {
         let environment = &self.recorded.environment;
         let folder = self.writer.folder();
         let options = RunOptions {
-            share: shard::of_run(folder, environment)?.map(Share::Shard),
+            share: shard::of_run(folder, environment)?.map(Assignment::Shard),
             ..options
         };
         let options = options.filled_in_from(environment)?;
@@ -107,7 +107,7 @@ impl Rest {
         if !self.any_left {
             return Vec::new();
         }
-        let began_at = &self.options.began_at;
+        let began_at = &self.options.original_addresses;
         let load_host = self.options.load.server.as_ref().map(|server| &server.host);
         let names = [
             (self.resolved.target.as_ref(), began_at.target),
@@ -119,11 +119,11 @@ impl Rest {
             .collect()
     }
 
-    /// Opens its world. For a testbed, see [`Started::create`].
+    /// Opens its world. For a testbed, see [`ReadyRun::create`].
     ///
     /// # Errors
     /// The world cannot be opened, or may not send what the experiment asks for.
-    pub fn start(self) -> Result<Started, RunnerError> {
+    pub fn start(self) -> Result<ReadyRun, RunnerError> {
         let Self {
             writer,
             resolved,
@@ -131,6 +131,6 @@ impl Rest {
             done,
             any_left,
         } = self;
-        Started::resume(resolved, &options, writer, &done, any_left)
+        ReadyRun::resume(resolved, &options, writer, &done, any_left)
     }
 }

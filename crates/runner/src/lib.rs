@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! resolve::resolve(&experiment, &choices, &[])?  the trials of an experiment, with what was chosen
-//! Started::create(resolved, &options, &runs)?    opens the world and makes the run's folder
+//! ReadyRun::create(resolved, &options, &runs)?    opens the world and makes the run's folder
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
 //!
@@ -17,7 +17,7 @@
 //! | [`interrupted`] | a run that was interrupted, taken up again |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`options`] | what is wanted of a run, beyond its experiment |
-//! | [`share`] | which trials of an experiment a process carries out |
+//! | [`assignment`] | which trials of an experiment a process carries out |
 //! | [`shard`] | a run in shares, and one run of them |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
 //! | `live_target` | the live world's target, or a reflector of the run's own |
@@ -36,6 +36,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod assignment;
 mod environment;
 pub mod error;
 pub mod expected;
@@ -52,7 +53,6 @@ pub mod resolve;
 pub mod run;
 pub mod run_folder;
 pub mod shard;
-pub mod share;
 pub mod target;
 pub mod testbed;
 pub mod worlds;

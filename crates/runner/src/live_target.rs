@@ -60,9 +60,9 @@ impl LiveTarget {
                 own: Some(own),
             });
         };
-        let address = match options.began_at.target {
-            Some(began_at) => target::by_now(name, began_at),
-            None => target::resolve(name, 0, options.family)?,
+        let address = match options.original_addresses.target {
+            Some(original) => target::with_current_interface(name, original),
+            None => target::lookup(name, 0, options.family)?,
         };
         let load = load_target(options, address)?;
         let target = Target::new(load, |responder| {
@@ -122,8 +122,8 @@ impl LiveTarget {
         for planned in &mut planned {
             let trial = &mut planned.trial;
             trial.target = Some(target);
-            load_limit::check_load(&trial.loads, target.load, options.allow_load)?;
-            load_limit::check(trial.probe_runs(target), options.allow_load)?;
+            load_limit::check_loads(&trial.loads, target.load, options.allow_load)?;
+            load_limit::check_probes(trial.probe_runs(target), options.allow_load)?;
             // What a method can honour depends on where it goes.
             if let Some(refusal) = world.refusals(trial).into_iter().next() {
                 return Err(RunnerError::usage(refusal));
@@ -144,9 +144,9 @@ fn load_target(options: &RunOptions, host: SocketAddr) -> Result<LoadTarget, Run
             server: Server::Reflector,
         });
     };
-    let address = match options.began_at.load {
-        Some(began_at) => target::by_now(&at.host, began_at),
-        None => target::resolve(&at.host, at.port, options.family)?,
+    let address = match options.original_addresses.load {
+        Some(original) => target::with_current_interface(&at.host, original),
+        None => target::lookup(&at.host, at.port, options.family)?,
     };
     Ok(LoadTarget {
         address,

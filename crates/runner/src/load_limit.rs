@@ -8,9 +8,9 @@ use delaylab_model::trial::{LoadTarget, ProbeRun};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, SECOND};
 
 /// How many packets may leave for another host in a second unasked. Chosen by hand: a probe each millisecond, and no more.
-const MOST_PACKETS_A_SECOND: u64 = 1000;
+const MAX_PACKETS_PER_SECOND: u64 = 1000;
 /// How many bits. Chosen by hand: 1 % of a gigabit, so that a path which others use keeps its room.
-const MOST_BITS_A_SECOND: u64 = 10_000_000;
+const MAX_BITS_PER_SECOND: u64 = 10_000_000;
 /// Three probes of 333.3 packets a second are no more than 1000.
 const ROUNDING: f64 = 1e-9;
 
@@ -19,7 +19,10 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// # Errors
 /// It is refused.
-pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Result<(), RunnerError> {
+pub fn check_probes(
+    probes: impl IntoIterator<Item = ProbeRun>,
+    allowed: bool,
+) -> Result<(), RunnerError> {
     if allowed {
         return Ok(());
     }
@@ -34,7 +37,7 @@ pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Resul
         bits += packets * size * 8.0;
     }
     let is_within = |sum: f64, most: u64| sum <= most as f64 * (1.0 + ROUNDING);
-    if is_within(rate, MOST_PACKETS_A_SECOND) && is_within(bits, MOST_BITS_A_SECOND) {
+    if is_within(rate, MAX_PACKETS_PER_SECOND) && is_within(bits, MAX_BITS_PER_SECOND) {
         return Ok(());
     }
     let sends = if rate.is_infinite() {
@@ -47,7 +50,7 @@ pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Resul
         )
     };
     Err(RunnerError::usage(format!(
-        "these settings send {sends} to another host. Without --allow-load, at most {MOST_PACKETS_A_SECOND} packets and \
+        "these settings send {sends} to another host. Without --allow-load, at most {MAX_PACKETS_PER_SECOND} packets and \
          10 Mbit a second are sent to other hosts. Send less, or add --allow-load if you may load that host and the \
          network on the way"
     )))
@@ -57,7 +60,7 @@ pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Resul
 ///
 /// # Errors
 /// It is refused.
-pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), RunnerError> {
+pub fn check_loads(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), RunnerError> {
     let load = loads.iter().find(|load| load.streams > 0);
     let Some(load) = load.filter(|_| !allowed && !target::is_this_host(target.address.ip())) else {
         return Ok(());
@@ -114,7 +117,7 @@ mod tests {
     fn probes_of_a_trial_share_what_may_be_sent() {
         let probes = |count: usize, target: &str, interval_ns: i64, payload: u32| {
             let one = run(target, Pacing::Every { interval_ns }, payload);
-            check(vec![one; count], false).map_err(|error| error.message)
+            check_probes(vec![one; count], false).map_err(|error| error.message)
         };
         assert!(probes(5, "192.0.2.1", 5 * MILLISECOND, 56).is_ok());
         let refused = probes(5, "192.0.2.1", MILLISECOND, 56).unwrap_err();
@@ -131,7 +134,7 @@ mod tests {
     #[test]
     fn load_on_others_needs_a_word() {
         let allows = |target: &str, pacing: Pacing, payload: u32, allowed: bool| {
-            check([run(target, pacing, payload)], allowed).is_ok()
+            check_probes([run(target, pacing, payload)], allowed).is_ok()
         };
         let every = |interval_ns| Pacing::Every { interval_ns };
         let (wait, burst) = (

@@ -2,7 +2,7 @@
 
 use crate::error::RunnerError;
 use crate::resolve;
-use crate::run_folder::{shortest, whole};
+use crate::run_folder::{fail_if_damaged, shortest};
 use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, model};
 use delaylab_lab::experiment::Resolved;
@@ -38,7 +38,7 @@ impl MeasuredPath {
         let no_model = |why| RunnerError::unreachable(format!("no model of {name}: {why}"));
         model::of_one_path(&resolved).map_err(no_model)?;
         let seen = RunTrials::of_run(run, &resolved);
-        whole(run)?;
+        fail_if_damaged(run)?;
         let found = calibrate(&seen);
         Ok(Self {
             folder: run.folder().to_owned(),

@@ -1,10 +1,10 @@
 //! What is wanted of a run, beyond its experiment.
 
+use crate::assignment::Assignment;
 use crate::error::RunnerError;
-use crate::share::Share;
 use crate::target::{self, LoadChoice};
 use delaylab_lab::run::StopMeans;
-use delaylab_live::condition::Measure;
+use delaylab_live::condition::Step;
 use delaylab_model::family::Family;
 use delaylab_model::method::Responder;
 use delaylab_model::stop::Stop;
@@ -34,18 +34,18 @@ pub struct RunOptions {
     /// live: where load goes.
     pub load: LoadChoice,
     /// live: the addresses to which its packets went when the run began, of a run that is resumed.
-    pub began_at: Addresses,
+    pub original_addresses: Addresses,
     /// live and testbed: the delaylab program. It answers as `delaylab reflect` where a run has no target, and messages name it
     /// where it lacks a privilege.
     pub program: Option<PathBuf>,
     /// live: watch for noise, which takes some of this host's time.
     pub watches_noise: bool,
     /// live: called before the first packet of a trial with how far the host is in its condition.
-    pub on_condition: Option<fn(&[Measure])>,
+    pub on_condition: Option<fn(&[Step])>,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,
     /// sim: carry out only these trials, and leave an unfinished run for [`shard::merge`](crate::shard::merge).
-    pub share: Option<Share>,
+    pub share: Option<Assignment>,
     /// Ends it early.
     pub stop: Stop,
     /// What a stop makes of the run.
@@ -140,11 +140,11 @@ impl RunOptions {
         if self.family == Family::Any {
             self.family = begun.family;
         }
-        self.began_at.target = begun.addresses.target;
+        self.original_addresses.target = begun.addresses.target;
         if self.load == LoadChoice::default() || self.load == begun.load {
             self.load = begun.load;
             self.allow_load |= begun.allow_load;
-            self.began_at.load = begun.addresses.load;
+            self.original_addresses.load = begun.addresses.load;
         }
         Ok(self)
     }
@@ -204,7 +204,7 @@ mod tests {
             target: Some(target.at(Responder::Echo)),
             load,
         };
-        assert_eq!(same.began_at, went_to(Some(target.load.address)));
+        assert_eq!(same.original_addresses, went_to(Some(target.load.address)));
         let began = LiveOptions::of_run(&environment).unwrap();
         assert!(!began.is_v6("::1"), "it went to an address of IPv4");
         let other = resumed(to("b.test"), Some(1));
@@ -212,10 +212,10 @@ mod tests {
             (other.port, other.load, other.allow_load),
             (Some(1), to("b.test"), false)
         );
-        assert_eq!(other.began_at, went_to(None));
+        assert_eq!(other.original_addresses, went_to(None));
         // Of a run that says nothing of it, nothing is allowed.
         let older = RunOptions::default().filled_in_from(&json!({})).unwrap();
-        assert!(!older.allow_load && older.began_at == Addresses::default());
+        assert!(!older.allow_load && older.original_addresses == Addresses::default());
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Tracing {
     pub fn new(options: TraceOptions) -> Result<Self, RunnerError> {
         Ok(Self {
             tracing: PathTracing {
-                target: target::resolve(&options.host, options.port, options.family)?,
+                target: target::lookup(&options.host, options.port, options.family)?,
                 packets: options.packets,
                 interface: options.interface,
                 settings: options.settings,

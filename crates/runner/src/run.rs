@@ -1,10 +1,10 @@
 //! A run from its folder to its end.
 
+use crate::assignment::{self, Assignment};
 use crate::environment;
 use crate::error::RunnerError;
 use crate::options::{LiveOptions, RunOptions};
 use crate::run_folder::{self, PAGE};
-use crate::share::{self, Share};
 use crate::worlds::OpenWorld;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
@@ -60,12 +60,12 @@ impl Keep for Nowhere {
 }
 
 /// A run that can be carried out: it has a world, a plan and, unless nothing is kept, a folder. No trial of it has begun yet.
-pub struct Started<K = RunWriter> {
+pub struct ReadyRun<K = RunWriter> {
     prepared: Prepared,
     keep: K,
 }
 
-/// What [`Started`] is but for where it is recorded.
+/// What [`ReadyRun`] is but for where it is recorded.
 struct Prepared {
     resolved: Resolved,
     world: OpenWorld,
@@ -77,7 +77,7 @@ struct Prepared {
     stop: Stop,
     stop_means: StopMeans,
     /// The share of the design's trials that these are; `None`: all.
-    share: Option<Share>,
+    share: Option<Assignment>,
     /// The program that carries it out, as far as it is known.
     program: Option<PathBuf>,
     /// The words in which it was asked for.
@@ -123,12 +123,12 @@ impl Prepared {
 }
 
 /// A run whose trials are all over.
-pub struct Recorded<K = RunWriter> {
+pub struct CarriedOut<K = RunWriter> {
     resolved: Resolved,
     keep: K,
 }
 
-impl Started {
+impl ReadyRun {
     /// Opens the world of an experiment and makes the run's folder in `runs`.
     ///
     /// A testbed makes this process root of a user namespace of its own where it is not root already: call it while the
@@ -142,7 +142,7 @@ impl Started {
         runs: &Path,
     ) -> Result<Self, RunnerError> {
         // What is wrong with the plan is said before there is a folder.
-        Started::unrecorded(resolved, options)?.recorded_in(runs)
+        ReadyRun::unrecorded(resolved, options)?.recorded_in(runs)
     }
 
     /// Takes up an interrupted run, of which these trials are recorded: `resolved` is its own experiment, `any_left` says whether trials
@@ -157,7 +157,7 @@ impl Started {
         done: &BTreeSet<u32>,
         any_left: bool,
     ) -> Result<Self, RunnerError> {
-        let started = Started::gathered(resolved, options, writer, done)?;
+        let started = ReadyRun::continue_from(resolved, options, writer, done)?;
         let prepared = &started.prepared;
         // Where none is left, nothing is measured any more that depends on this host.
         if any_left {
@@ -175,8 +175,8 @@ impl Started {
     /// A run of which these trials were recorded by this process or by others for it.
     ///
     /// # Errors
-    /// Those of [`Started::resume`].
-    pub(crate) fn gathered(
+    /// Those of [`ReadyRun::resume`].
+    pub(crate) fn continue_from(
         resolved: Resolved,
         options: &RunOptions,
         writer: RunWriter,
@@ -194,9 +194,9 @@ impl Started {
     }
 }
 
-impl Started<Nowhere> {
+impl ReadyRun<Nowhere> {
     /// Opens the world of an experiment whose trials are only watched: there is no folder. For a testbed, see
-    /// [`Started::create`].
+    /// [`ReadyRun::create`].
     ///
     /// # Errors
     /// The world cannot be opened, or may not send what the experiment asks for.
@@ -211,7 +211,7 @@ impl Started<Nowhere> {
     ///
     /// # Errors
     /// Nothing can be written.
-    pub fn recorded_in(self, runs: &Path) -> Result<Started, RunnerError> {
+    pub fn recorded_in(self, runs: &Path) -> Result<ReadyRun, RunnerError> {
         let Prepared {
             resolved,
             planned,
@@ -225,7 +225,7 @@ impl Started<Nowhere> {
         let shard = self.shard();
         let conditions = conditions(resolved, planned, program.as_deref());
         let new = NewRun {
-            name: &share::name(&resolved.name, shard),
+            name: &assignment::run_name(&resolved.name, shard),
             world: resolved.world.name(),
             started: Some(SystemTime::now()),
             experiment: &resolved.toml,
@@ -240,17 +240,17 @@ impl Started<Nowhere> {
         let keep = match share {
             // Who handed these trials out takes them over at once, or hands them out again. Where the folder is gone, they are
             // not waited for.
-            Some(Share::Trials(_)) => RunWriter::create_in(RealDisk::scratch(), runs, &new),
+            Some(Assignment::Trials(_)) => RunWriter::create_in(RealDisk::scratch(), runs, &new),
             _ => RunWriter::create(runs, &new),
         };
-        Ok(Started {
+        Ok(ReadyRun {
             keep: keep?,
             prepared: self.prepared,
         })
     }
 }
 
-impl<K: Keep> Started<K> {
+impl<K: Keep> ReadyRun<K> {
     /// What it carries out.
     pub fn resolved(&self) -> &Resolved {
         &self.prepared.resolved
@@ -258,7 +258,7 @@ impl<K: Keep> Started<K> {
 
     /// Which shard of the design it is, if it is one.
     pub fn shard(&self) -> Option<Shard> {
-        self.prepared.share.as_ref().and_then(Share::shard)
+        self.prepared.share.as_ref().and_then(Assignment::shard)
     }
 
     /// Its trials with where they go, in the order of the design.
@@ -275,7 +275,7 @@ impl<K: Keep> Started<K> {
         self,
         progress: &mut dyn Progress,
         watch: Option<&dyn Watch>,
-    ) -> Result<Option<Recorded<K>>, RunnerError> {
+    ) -> Result<Option<CarriedOut<K>>, RunnerError> {
         let Self { mut prepared, keep } = self;
         let mut laboratory = Laboratory {
             world: prepared.world.world(),
@@ -286,7 +286,7 @@ impl<K: Keep> Started<K> {
             watch,
         };
         let ending = laboratory.carry_out(&mut *prepared.plan, progress)?;
-        let recorded = Recorded {
+        let recorded = CarriedOut {
             resolved: prepared.resolved,
             keep,
         };
@@ -294,7 +294,7 @@ impl<K: Keep> Started<K> {
     }
 }
 
-impl Recorded {
+impl CarriedOut {
     /// What was carried out.
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
@@ -305,7 +305,10 @@ impl Recorded {
     ///
     /// # Errors
     /// What is recorded cannot be read, or the trials cannot be made part of the run.
-    pub(crate) fn cut_short(resolved: Resolved, writer: RunWriter) -> Result<Self, RunnerError> {
+    pub(crate) fn end_interrupted(
+        resolved: Resolved,
+        writer: RunWriter,
+    ) -> Result<Self, RunnerError> {
         let recorded = Self {
             resolved,
             keep: writer,
@@ -377,7 +380,7 @@ impl Recorded {
         }
         let partial = run_folder::open(self.keep.folder())?;
         let judged = judge(findings, &Stored::new(&partial), *seed);
-        run_folder::whole(&partial)?;
+        run_folder::fail_if_damaged(&partial)?;
         Ok(judged)
     }
 

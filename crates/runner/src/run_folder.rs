@@ -22,14 +22,14 @@ pub fn open(folder: &Path) -> Result<Run, RunnerError> {
 }
 
 /// The run of this name in `runs`, or in this folder; of a folder of runs the one that ended last. That opens it; what its tables
-/// hold is not read yet: see [`whole`].
+/// hold is not read yet: see [`fail_if_damaged`].
 ///
 /// # Errors
 /// There is none, or it is not what was recorded.
 pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
     let folder = resolve_run(named, runs).map_err(RunnerError::usage)?;
     let run = open(&latest_in(&folder).unwrap_or(folder))?;
-    whole(&run)?;
+    fail_if_damaged(&run)?;
     Ok(run)
 }
 
@@ -37,10 +37,10 @@ pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
 ///
 /// # Errors
 /// It is not what was recorded.
-pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerError> {
+pub fn fail_if_measured_part_damaged(resolved: Option<&Resolved>) -> Result<(), RunnerError> {
     let measured = resolved.and_then(|resolved| resolved.measured.as_ref());
     match measured.map(|folder| Run::open(Path::new(folder))) {
-        Some(Ok(run)) => whole(&run),
+        Some(Ok(run)) => fail_if_damaged(&run),
         Some(Err(error @ OpenError::Changed { .. })) => Err(RunnerError::environment(error)),
         // A part that is gone is among the problems of the page.
         Some(Err(_)) | None => Ok(()),
@@ -52,7 +52,7 @@ pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerErro
 ///
 /// # Errors
 /// Something could not be read.
-pub fn whole(run: &Run) -> Result<(), RunnerError> {
+pub fn fail_if_damaged(run: &Run) -> Result<(), RunnerError> {
     let Some(damage) = run.damage() else {
         return Ok(());
     };

@@ -1,18 +1,18 @@
 //! A run in shares, each carried out by a process of its own, on any machine, and made one run of.
 //!
 //! ```text
-//! RunOptions { share: Some(Share::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
+//! RunOptions { share: Some(Assignment::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
 //! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
-//! GatheredRun::create(…)?.next_round()?, .take(donor)?  the same, where trials are handed out as results come in
+//! GatheredRun::create(…)?.next_round()?, .move_from(donor)?  the same, where trials are handed out as results come in
 //! ```
 
+use crate::assignment::{check_divisible, check_divisible_without_results};
 use crate::environment::{self, MergedPart};
 use crate::error::RunnerError;
 use crate::options::RunOptions;
 use crate::resolve;
-use crate::run::{self, Started};
+use crate::run::{self, ReadyRun};
 use crate::run_folder::shortest;
-use crate::share::{divisible, divisible_beforehand};
 use delaylab_kernel::process;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::shard::Shard;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// How many of many an error names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// The shard that an unfinished run is, by its `environment.json`.
 ///
@@ -56,7 +56,7 @@ impl GatheredRun {
         supplied: Vec<String>,
         runs: &Path,
     ) -> Result<Self, RunnerError> {
-        divisible(&resolved)?;
+        check_divisible(&resolved)?;
         Self::with_parts(resolved, supplied, SystemTime::now(), &[], runs)
     }
 
@@ -107,7 +107,7 @@ impl GatheredRun {
     ///
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
-    fn add(&mut self, donor: &Donor) -> Result<(), RunnerError> {
+    fn copy_from(&mut self, donor: &Donor) -> Result<(), RunnerError> {
         belongs_to(&self.resolved.toml, donor)?;
         self.writer.adopt(donor)?;
         self.done.extend(donor.trials());
@@ -119,7 +119,7 @@ impl GatheredRun {
     ///
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
-    pub fn take(&mut self, donor: Donor) -> Result<usize, RunnerError> {
+    pub fn move_from(&mut self, donor: Donor) -> Result<usize, RunnerError> {
         belongs_to(&self.resolved.toml, &donor)?;
         let trials = donor.trials().clone();
         self.writer.take(donor)?;
@@ -132,8 +132,8 @@ impl GatheredRun {
     ///
     /// # Errors
     /// What is recorded cannot be read.
-    pub fn started(self, options: &RunOptions) -> Result<Started, RunnerError> {
-        Started::gathered(self.resolved, options, self.writer, &self.done)
+    pub fn started(self, options: &RunOptions) -> Result<ReadyRun, RunnerError> {
+        ReadyRun::continue_from(self.resolved, options, self.writer, &self.done)
     }
 }
 
@@ -146,7 +146,7 @@ pub fn merge(
     folders: &[PathBuf],
     options: &RunOptions,
     runs: &Path,
-) -> Result<Started, RunnerError> {
+) -> Result<ReadyRun, RunnerError> {
     // Each has files open as long as it is locked. Without the permission, as many are merged as may be open.
     let _ = process::raise_open_files();
     let donors = folders
@@ -161,7 +161,7 @@ pub fn merge(
         text: first.experiment().to_owned(),
     };
     let resolved = resolve::again(source, first.environment())?;
-    divisible_beforehand(&resolved)?;
+    check_divisible_without_results(&resolved)?;
     for donor in &donors {
         belongs_to(first.experiment(), donor)?;
     }
@@ -172,7 +172,9 @@ pub fn merge(
     let started = started.unwrap_or_else(SystemTime::now);
     let supplied = options.supplied.clone();
     let mut gathered = GatheredRun::with_parts(resolved, supplied, started, &merged, runs)?;
-    let added = donors.iter().try_for_each(|donor| gathered.add(donor));
+    let added = donors
+        .iter()
+        .try_for_each(|donor| gathered.copy_from(donor));
     if let Err(error) = added {
         // All of it is in the shards.
         let _ = gathered.writer.discard();
@@ -273,8 +275,8 @@ fn all_there(resolved: &Resolved, donors: &[Donor]) -> Result<(), RunnerError> {
         }
     }
     remedies.extend(absent_shards(donors, &unmet)?);
-    let more = remedies.len().saturating_sub(NAMED);
-    remedies.truncate(NAMED);
+    let more = remedies.len().saturating_sub(MAX_NAMED);
+    remedies.truncate(MAX_NAMED);
     if more > 0 {
         remedies.push(format!("and {more} more"));
     }

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 ///
 /// # Errors
 /// The name has no address, or one of a group.
-pub fn resolve(name: &str, port: u16, family: Family) -> Result<SocketAddr, RunnerError> {
+pub fn lookup(name: &str, port: u16, family: Family) -> Result<SocketAddr, RunnerError> {
     let mut addresses = addresses(name, port)?;
     let wanted = |address: &SocketAddr| match family {
         Family::Any => true,
@@ -38,7 +38,7 @@ pub fn resolve(name: &str, port: u16, family: Family) -> Result<SocketAddr, Runn
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.
 pub fn is_v6(target: &str, family: Family) -> bool {
-    resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
+    lookup(target, 0, family).is_ok_and(|address| address.is_ipv6())
 }
 
 /// All addresses of a name.
@@ -108,22 +108,22 @@ pub const fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
 
 /// Where the packets of a resumed run go that went to this address: of one that is of a link, by the interface that the name says
 /// now, as numbers of interfaces change when the machine starts again.
-pub(crate) fn by_now(name: &str, began_at: SocketAddr) -> SocketAddr {
+pub(crate) fn with_current_interface(name: &str, original: SocketAddr) -> SocketAddr {
     let is_of_a_link = |ip| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
-    let same = |address: &SocketAddr| address.ip() == began_at.ip();
-    let now = addresses(name, began_at.port()).ok();
-    let now = now.filter(|_| is_of_a_link(began_at.ip()));
-    now.and_then(|mut now| now.find(same)).unwrap_or(began_at)
+    let same = |address: &SocketAddr| address.ip() == original.ip();
+    let now = addresses(name, original.port()).ok();
+    let now = now.filter(|_| is_of_a_link(original.ip()));
+    now.and_then(|mut now| now.find(same)).unwrap_or(original)
 }
 
 /// What to know where a name no longer has this address, to which the packets of a resumed run go. One that cannot be
 /// resolved now is not needed.
-pub(crate) fn moved(name: &str, began_at: SocketAddr) -> Option<String> {
+pub(crate) fn moved(name: &str, original: SocketAddr) -> Option<String> {
     let now: Vec<IpAddr> = addresses(name, 0)
         .ok()?
         .map(|address| address.ip())
         .collect();
-    let then = began_at.ip();
+    let then = original.ip();
     let other = now.first().filter(|_| !now.contains(&then))?;
     Some(format!(
         "`{name}` is {other} now: packets go to {then}, as when the run began. For {other}, begin another run"
@@ -145,15 +145,15 @@ mod tests {
     #[test]
     fn addresses_resolve_to_themselves() {
         assert_eq!(
-            resolve("127.0.0.1", 5, Family::Any).unwrap(),
+            lookup("127.0.0.1", 5, Family::Any).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("[::1]", 5, Family::V6).unwrap(),
+            lookup("[::1]", 5, Family::V6).unwrap(),
             "[::1]:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("127.0.0.1", 5, Family::V6).unwrap_err().kind,
+            lookup("127.0.0.1", 5, Family::V6).unwrap_err().kind,
             FailureKind::Unreachable
         );
         for group in [
@@ -162,11 +162,11 @@ mod tests {
             "[::ffff:255.255.255.255]",
             "ff02::1",
         ] {
-            let refused = resolve(group, 5, Family::Any).unwrap_err();
+            let refused = lookup(group, 5, Family::Any).unwrap_err();
             assert_eq!(refused.kind, FailureKind::Usage, "{group}");
         }
         assert_eq!(
-            resolve("::ffff:127.0.0.1", 5, Family::V4).unwrap(),
+            lookup("::ffff:127.0.0.1", 5, Family::V4).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
     }
@@ -182,10 +182,13 @@ mod tests {
     #[test]
     fn the_interface_of_a_link_is_that_of_today() {
         let then: SocketAddr = "[fe80::1%77]:9".parse().unwrap();
-        assert_eq!(by_now("fe80::1%1", then), "[fe80::1%1]:9".parse().unwrap());
-        assert_eq!(by_now("fe80::2%1", then), then);
+        assert_eq!(
+            with_current_interface("fe80::1%1", then),
+            "[fe80::1%1]:9".parse().unwrap()
+        );
+        assert_eq!(with_current_interface("fe80::2%1", then), then);
         let other = "192.0.2.1:9".parse().unwrap();
-        assert_eq!(by_now("127.0.0.1", other), other);
+        assert_eq!(with_current_interface("127.0.0.1", other), other);
     }
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
             ("no-such-host.invalid", "Check the name"),
             ("::1::2", "Check the name"),
         ] {
-            let error = resolve(name, 5, Family::Any).unwrap_err();
+            let error = lookup(name, 5, Family::Any).unwrap_err();
             assert!(error.message.contains(remedy), "{}", error.message);
         }
     }

@@ -126,7 +126,7 @@ pub fn advice(world: WorldName, trial: &Trial) -> Vec<Refusal> {
 
 /// What this host lacks that the world of these trials needs, as sentences that say what to do. It may make this process
 /// root of a user namespace of its own: to be called last, and while there is one thread.
-pub fn lacks(resolved: &Resolved) -> Vec<String> {
+pub fn prepare_and_list_missing(resolved: &Resolved) -> Vec<String> {
     if resolved.world != WorldName::Testbed {
         return Vec::new();
     }
@@ -166,7 +166,7 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
 
 /// Says before there is a folder what would end the run at its first trial.
 fn refuse_lacks(resolved: &Resolved) -> Result<(), RunnerError> {
-    let lacks = lacks(resolved);
+    let lacks = prepare_and_list_missing(resolved);
     match lacks.is_empty() {
         true => Ok(()),
         false => Err(RunnerError::environment(lacks.join("\n"))),

@@ -37,7 +37,7 @@ pub struct Overview {
 fn counting(run: &Run) -> Vec<&TrialRow> {
     let mut distinct = Distinct::new();
     let rows = run.trials().iter();
-    rows.filter(|row| distinct.counts(row.facts.trace_hash, row.probe))
+    rows.filter(|row| distinct.is_first(row.facts.trace_hash, row.probe))
         .collect()
 }
 

@@ -325,7 +325,7 @@ fn limits(compared: &Compared, style: &Style) -> String {
     let lines = compared.limits.iter().map(|held| {
         let paint = match held.outcome {
             _ if compared.fails(held) => Paint::Warning,
-            Outcome::Held => Paint::Good,
+            Outcome::Passed => Paint::Good,
             _ => Paint::Plain,
         };
         let levels = rows::levels(held);
@@ -334,7 +334,7 @@ fn limits(compared: &Compared, style: &Style) -> String {
             _ => "",
         };
         let text = format!("{}: {levels}{}{strict}", held.limit, held.reason);
-        paragraph(&format!("{}: {text}", held.outcome.name()), paint, style)
+        paragraph(&format!("{}: {text}", held.outcome.words()), paint, style)
     });
     lines.collect()
 }

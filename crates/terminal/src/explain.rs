@@ -5,8 +5,8 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::{joined, paragraph, wrap};
 use delaylab_explain::causes::effects::Effect;
-use delaylab_explain::causes::slow::Condition;
-use delaylab_explain::causes::stages::StageMeans;
+use delaylab_explain::causes::slow::Combination;
+use delaylab_explain::causes::stages::StageTimes;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_explain::compare::statistic_name;
@@ -87,7 +87,9 @@ fn slow(found: &Explanation, style: &Style) -> String {
     }
     let shown = shown(conditions.len(), style);
     let mut table = Table::default();
-    let lost = conditions.iter().any(|condition| condition.lost > 0.0);
+    let lost = conditions
+        .iter()
+        .any(|condition| condition.loss_share > 0.0);
     let head = [
         Cell::left("Combination"),
         Cell::new("mean response"),
@@ -108,7 +110,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
          {packets}: of the packets",
         increase_note(conditions)
     );
-    let own_load = match found.asked_for().next() {
+    let own_load = match found.run_load_causes().next() {
         Some(_) => format!("; {WITH_OWN_LOAD}"),
         None => String::new(),
     };
@@ -118,7 +120,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
 }
 
 /// What the slow ones take longer than.
-fn increase_note(conditions: &[Condition]) -> String {
+fn increase_note(conditions: &[Combination]) -> String {
     let references = conditions.iter().filter_map(longer_than);
     let references: BTreeSet<String> = references.map(|[_, than]| than).collect();
     let mut references = references.into_iter();
@@ -132,7 +134,7 @@ fn increase_note(conditions: &[Condition]) -> String {
     }
 }
 
-fn row(condition: &Condition) -> [Cell; 7] {
+fn row(condition: &Combination) -> [Cell; 7] {
     let longer = longer_than(condition);
     let [longer, _] = longer.unwrap_or_default();
     [
@@ -142,7 +144,7 @@ fn row(condition: &Condition) -> [Cell; 7] {
         Cell::left(main(condition)),
         Cell::new(share_of_main(condition)),
         Cell::new(short_percent(condition.late_share())),
-        Cell::new(format_share(condition.lost)),
+        Cell::new(format_share(condition.loss_share)),
     ]
 }
 
@@ -160,7 +162,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
     };
     let each = of_late.iter().take(shown);
     let tables: String = each.map(|stages| of_condition(stages, style)).collect();
-    let note = match found.asked_for().next() {
+    let note = match found.run_load_causes().next() {
         Some(_) => {
             let note = format!("{WITH_OWN_LOAD}; the sentences above leave them out");
             paragraph(&note, Paint::Dim, style)
@@ -170,7 +172,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
     tables + &rest(of_late.len(), shown, "combination", style) + &note
 }
 
-fn of_condition(stages: &StageMeans, style: &Style) -> String {
+fn of_condition(stages: &StageTimes, style: &Style) -> String {
     let title = match stages.label.as_str() {
         "" => String::new(),
         label => paragraph(&format!("{label}:"), Paint::Dim, style),
@@ -189,13 +191,13 @@ fn of_condition(stages: &StageMeans, style: &Style) -> String {
             Cell::new(usual.stages.name()),
             Cell::new(whole(usual.ns)),
             Cell::new(whole(each)),
-            Cell::new(short_percent(more.ns.max(0.0) / stages.lost_ns)),
+            Cell::new(short_percent(more.ns.max(0.0) / stages.excess_ns)),
         ]);
     }
     table.row([
         Cell::new("response"),
         Cell::new(whole(stages.usual_ns())),
-        Cell::new(whole(stages.lost_ns / stages.late as f64)),
+        Cell::new(whole(stages.excess_ns / stages.late as f64)),
     ]);
     title + &table.render(style)
 }
@@ -266,7 +268,7 @@ fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> St
     let head = format!(
         "{number}. {}: {} of the excess delay, {} of the late packets ({})",
         cause.headline(),
-        short_percent(found.share_of_lost(cause)),
+        short_percent(found.share_of_excess(cause)),
         short_percent(found.share_of_late(cause)),
         in_events(cause),
     );
@@ -379,13 +381,13 @@ mod tests {
         let conditions = ["fifo", "codel", "fq", "none"].into_iter().zip(1..);
         found.stages = conditions
             .clone()
-            .map(|(case, at)| StageMeans {
+            .map(|(case, at)| StageTimes {
                 label: format!("case {case}"),
                 usual: vec![part(20e6 * f64::from(at))],
                 excess: vec![part(9e6)],
                 late: 3,
-                lost_ns: 9e6,
-                ..StageMeans::default()
+                excess_ns: 9e6,
+                ..StageTimes::default()
             })
             .collect();
         let way = found.ways[0].clone();
@@ -414,12 +416,12 @@ mod tests {
     fn late_packets_without_a_delay_have_no_table_of_stages() {
         let mut found = waits().explanation.unwrap();
         found.late = 3;
-        found.stages = vec![StageMeans {
+        found.stages = vec![StageTimes {
             usual: vec![Part {
                 stages: Stage::ForwardPath.into(),
                 ns: 20e6,
             }],
-            ..StageMeans::default()
+            ..StageTimes::default()
         }];
         assert_eq!(stages(&found, &Style::PLAIN), "");
     }

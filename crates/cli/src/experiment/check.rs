@@ -28,7 +28,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let resolved = choose::resolve(&experiment, &choices, &args.runs)?;
     let earlier = earlier(&resolved, args)?;
     // The last thing: it may change what this process is.
-    let lacks = worlds::lacks(&resolved);
+    let lacks = worlds::prepare_and_list_missing(&resolved);
     if args.json {
         let document = document(&resolved, earlier.expected(), &lacks);
         return terminal::document(&document, config(args, resolved.seed));

@@ -11,8 +11,8 @@ use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
 use delaylab_model::shell::quoted;
 use delaylab_runner::resolve;
-use delaylab_runner::run::Recorded;
-use delaylab_runner::run_folder::{self, PAGE, shortest, whole};
+use delaylab_runner::run::CarriedOut;
+use delaylab_runner::run_folder::{self, PAGE, fail_if_damaged, shortest};
 use delaylab_store::run::Run;
 use delaylab_store::whole_file;
 use delaylab_store::writer::Finished;
@@ -43,7 +43,7 @@ pub struct Concluded {
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
 /// `lines`: were those of its trials written?
 pub fn run(
-    recorded: Recorded,
+    recorded: CarriedOut,
     lines: Result<(), Failed>,
     with_page: bool,
 ) -> Result<Concluded, Failed> {
@@ -77,7 +77,7 @@ pub fn run(
 /// # Errors
 /// It cannot be printed.
 pub fn shard(
-    recorded: &Recorded,
+    recorded: &CarriedOut,
     shard: Shard,
     trials: usize,
     shown: &ShownArgs,
@@ -187,12 +187,12 @@ pub fn terminal_data(run: &Run) -> RunData {
 /// Something of it cannot be read.
 pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
     let data = if with_page {
-        run_folder::measured_part_whole(resolve::of_run(run).as_ref())?;
+        run_folder::fail_if_measured_part_damaged(resolve::of_run(run).as_ref())?;
         run_data(run)
     } else {
         terminal_data(run)
     };
-    whole(run)?;
+    fail_if_damaged(run)?;
     Ok(data)
 }
 

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failed};
 use crate::output;
 use crate::terminal;
 use delaylab_figure::svg;
-use delaylab_runner::run_folder::whole;
+use delaylab_runner::run_folder::fail_if_damaged;
 use delaylab_view::both_runs::BothRuns;
 use delaylab_view::run::RunData;
 use delaylab_web::html;
@@ -19,7 +19,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     if let Some(other) = &args.compare_with {
         let other = choose::run(other, &args.runs)?;
         let [first, second] = [&run, &other].map(conclude::terminal_data);
-        [&run, &other].into_iter().try_for_each(whole)?;
+        [&run, &other].into_iter().try_for_each(fail_if_damaged)?;
         return both_runs(&first, &second);
     }
     if args.figure.is_some() || args.table.is_some() {

@@ -14,10 +14,10 @@ use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::Watch;
+use delaylab_runner::assignment::Assignment;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
-use delaylab_runner::run::{Recorded, Started};
-use delaylab_runner::share::Share;
+use delaylab_runner::run::{CarriedOut, ReadyRun};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
         threads: args.threads,
-        share: args.shard.map(Share::Shard),
+        share: args.shard.map(Assignment::Shard),
         ..with_load(&args.load)
     };
     let started = start(resolved, &options, &args.shown)?;
@@ -90,14 +90,14 @@ pub fn record(
     carry_out(start(resolved, options, shown)?, false, shown)
 }
 
-fn start(resolved: Resolved, options: &RunOptions, shown: &ShownArgs) -> Result<Started, Failed> {
+fn start(resolved: Resolved, options: &RunOptions, shown: &ShownArgs) -> Result<ReadyRun, Failed> {
     catch_stop()?;
-    Ok(Started::create(resolved, options, &shown.output)?)
+    Ok(ReadyRun::create(resolved, options, &shown.output)?)
 }
 
 /// Carries out every trial that is left and prints the results; of a shard, its folder.
 pub fn carry_out_and_show(
-    started: Started,
+    started: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
@@ -118,7 +118,7 @@ pub fn carry_out_and_show(
 
 /// Every trial that is left, and the conclusion; followed by people, in a live view if they want it, or by programs.
 pub fn carry_out(
-    started: Started,
+    started: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
@@ -128,10 +128,10 @@ pub fn carry_out(
 
 /// What was recorded, and whether its lines for programs were written.
 fn followed(
-    started: Started,
+    started: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
-) -> Result<(Recorded, Result<(), Failed>), Failed> {
+) -> Result<(CarriedOut, Result<(), Failed>), Failed> {
     let mut display = if in_live_view {
         let name = &started.resolved().name;
         ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
@@ -142,7 +142,7 @@ fn followed(
     Ok((recorded, display.lines))
 }
 
-fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Recorded, Failed> {
+fn every_trial(started: ReadyRun, display: &mut ProgressDisplay) -> Result<CarriedOut, Failed> {
     let folder = started.folder().display().to_string();
     let watcher = display.watcher();
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);

@@ -31,12 +31,12 @@ use crate::tui;
 use delaylab_lab::finding::single::LimitCheck;
 use delaylab_lab::run::StopMeans;
 use delaylab_lab::run::cut_short::CutShort;
-use delaylab_live::condition::{Measure, State};
+use delaylab_live::condition::{State, Step};
 use delaylab_model::shell::quoted;
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::run::{Keep, Recorded, Started};
+use delaylab_runner::run::{CarriedOut, Keep, ReadyRun};
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
@@ -58,7 +58,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let key = key.filter(|_| args.takes_key());
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
-    let started = Started::unrecorded(resolved, &options(args, key));
+    let started = ReadyRun::unrecorded(resolved, &options(args, key));
     let started = started.map_err(|error| with_flag(error, args))?;
     let output = Output::new(args)?;
     // Not before: until the first packet Ctrl-C ends the process, also where a name server does not answer.
@@ -69,7 +69,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
             let started = started.recorded_in(runs)?;
             let folder = started.folder().to_owned();
             match carry_out(started, args, output, conditions) {
-                Ok(carried_out) => keep(carried_out, &folder),
+                Ok(ping) => keep(ping, &folder),
                 Err(failed) => {
                     remove(&folder);
                     Err(failed)
@@ -106,7 +106,7 @@ fn with_flag(error: RunnerError, args: &PingArgs) -> Failed {
 }
 
 /// A ping that is over, one way or the other.
-struct CarriedOut<K> {
+struct EndedPing<K> {
     /// How it is judged; an error where it broke off, or its results could not be written.
     ended: Result<PingOutcome, Failed>,
     /// How many packets were measured.
@@ -114,7 +114,7 @@ struct CarriedOut<K> {
     /// What of them the run's folder lacks.
     not_stored: Option<NotStored>,
     /// The run, unless it broke off.
-    recorded: Option<Recorded<K>>,
+    recorded: Option<CarriedOut<K>>,
 }
 
 /// Carries the trials out and prints what they measured.
@@ -122,11 +122,11 @@ struct CarriedOut<K> {
 /// # Errors
 /// There is no terminal to draw on.
 fn carry_out<K: Keep>(
-    started: Started<K>,
+    started: ReadyRun<K>,
     args: &PingArgs,
     output: Output,
     conditions: Vec<LimitCheck>,
-) -> Result<CarriedOut<K>, Failed> {
+) -> Result<EndedPing<K>, Failed> {
     let run = ProbeRun {
         // That of the experiment, which `--seed` takes.
         seed: started.resolved().seed,
@@ -164,7 +164,7 @@ fn carry_out<K: Keep>(
         let kept = CONDITION.get().into_iter().flatten();
         kept.for_each(terminal::say);
     }
-    Ok(CarriedOut {
+    Ok(EndedPing {
         ended,
         packets,
         not_stored,
@@ -172,7 +172,7 @@ fn carry_out<K: Keep>(
     })
 }
 
-fn only_probe<K: Keep>(started: &Started<K>) -> Result<ProbeRun, Failed> {
+fn only_probe<K: Keep>(started: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
     let first = started.planned().first().map(|planned| &planned.trial);
     let run = first.and_then(|trial| trial.probe_runs(trial.target?).next());
     run.ok_or_else(|| Failed::usage("there is nothing to send"))
@@ -194,13 +194,13 @@ fn with_what_was_measured(
 
 /// Gives a saved run its name and says what can be done with it. Of a run that broke off, the error says where its packets
 /// are; a run without a packet leaves no folder.
-fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed> {
-    let CarriedOut {
+fn keep(ping: EndedPing<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed> {
+    let EndedPing {
         ended,
         packets,
         not_stored,
         recorded,
-    } = carried_out;
+    } = ping;
     if packets == 0 {
         remove(folder);
         return ended;
@@ -221,7 +221,7 @@ fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome
 
 /// The same of a run of which not all could be stored: it has what was, where there is room to join that.
 fn keep_what_is_stored(
-    recorded: Recorded,
+    recorded: CarriedOut,
     lacks: &NotStored,
     packets: u64,
     ended: Result<PingOutcome, Failed>,
@@ -321,18 +321,18 @@ fn cannot_write(error: io::Error) -> Failed {
 static CONDITION: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Keeps it for the end of the live view, which has the terminal.
-fn keep_condition(measures: &[Measure]) {
+fn keep_condition(measures: &[Step]) {
     let _ = CONDITION.set(measures.iter().map(condition_line).collect());
 }
 
-fn say_condition(measures: &[Measure]) {
+fn say_condition(measures: &[Step]) {
     let lines: Vec<String> = measures.iter().map(condition_line).collect();
     if CONDITION.set(lines.clone()).is_ok() {
         lines.iter().for_each(terminal::say);
     }
 }
 
-fn condition_line(measure: &Measure) -> String {
+fn condition_line(measure: &Step) -> String {
     let (mark, detail) = match &measure.state {
         State::Held(detail) => ("holds", detail),
         State::Partly(detail) => ("in part", detail),

@@ -32,7 +32,7 @@ impl RunTrials {
         for row in run.trials() {
             // A copy of a simulation is no second measurement of its combination of levels.
             let of = (labels(&row.factors), row.probe);
-            if !distinct.counts(row.facts.trace_hash, of) {
+            if !distinct.is_first(row.facts.trace_hash, of) {
                 continue;
             }
             let mut own = records.remove(&(row.trial, row.probe)).unwrap_or_default();

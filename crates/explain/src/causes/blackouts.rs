@@ -2,7 +2,7 @@
 //! the queues that packets met, of drops, refusals and time-outs.
 
 use super::combination::{self, Place, is_blackout, place, rows_of_trials, tried};
-use super::line::ports_there;
+use super::line::ports_there_alone;
 use super::met::{Met, planned, timeout};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Labels that a warning names.
-const NAMED: usize = 4;
+const MAX_NAMED_LABELS: usize = 4;
 /// A queue that held so much of its most on average was full all the time.
 const ALL_THE_TIME: f64 = 0.9;
 
@@ -57,7 +57,7 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     }
     let mut distinct = Distinct::new();
     let alike = combination::rows_by_label(run, |row, label| {
-        distinct.counts(row.facts.trace_hash, label.to_owned())
+        distinct.is_first(row.facts.trace_hash, label.to_owned())
     });
     let lost = alike.into_iter().filter(|(_, rows)| is_blackout(rows));
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
@@ -123,7 +123,7 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
                     [] => String::new(),
                     levels => format!("with {}, ", levels.join(", ")),
                 };
-                let named = a_few(&apart(several, &shared), NAMED);
+                let named = a_few(&apart(several, &shared), MAX_NAMED_LABELS);
                 format!(
                     "{with}{every} packet of each of these {ended}: {named} ({packets} in all{came}): {reason}"
                 )
@@ -174,10 +174,10 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     }
     let timeout = rows.first().and_then(|row| timeout(resolved, row));
     let met = Met::new(run, resolved, rows);
-    let waited = met.waited();
+    let waited = met.worst_queue();
     if most("late") {
         return waited
-            .map(|port| format!("they {}", port.waited()))
+            .map(|port| format!("they {}", port.waited_clause()))
             .unwrap_or_else(|| {
                 let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
                 format!(
@@ -190,22 +190,24 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     let dropped = dropped(run, rows, &met, loses_all);
     let lost = match loses_all {
         Some(_) => dropped,
-        None => met.and_dropped(rows, dropped.as_deref()),
+        None => met.loss_reason(rows, dropped.as_deref()),
     };
     let unanswered = OnceCell::new();
     let unanswered = || {
-        unanswered.get_or_init(|| Acknowledged::of_all(Acknowledged::of_rows(run, rows).values()))
+        unanswered.get_or_init(|| {
+            UnansweredRequests::of_all(UnansweredRequests::of_rows(run, rows).values())
+        })
     };
     let lost = lost.map(|lost| {
-        let Some(arrived) = acknowledged(unanswered()) else {
+        let Some(arrived) = acknowledged_clause(unanswered()) else {
             return lost;
         };
         match may_have_dropped(run, resolved, rows, unanswered()).as_slice() {
-            [] if loses_all.is_none() && met.waited().is_none() => arrived,
+            [] if loses_all.is_none() && met.worst_queue().is_none() => arrived,
             _ => format!("{arrived}; {lost}"),
         }
     });
-    lost.or_else(|| met.waits())
+    lost.or_else(|| met.still_waiting_reason())
         .or_else(|| {
             let way = which_way(rows, false)?;
             Some(match too_large(run, resolved, rows) {
@@ -221,7 +223,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
                 .cloned()
         })
         .or_else(|| instead(run, rows))
-        .or_else(|| acknowledged(unanswered()))
+        .or_else(|| acknowledged_clause(unanswered()))
         .or_else(|| too_large(run, resolved, rows))
         .unwrap_or_else(|| match timeout {
             Some(timeout) => format!(
@@ -277,12 +279,12 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
 /// Lost requests by TCP, and after what time the far kernel acknowledged those that came to it. Of a refused one or one whose reply was
 /// corrupt it is known what came back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Acknowledged {
-    all: u64,
-    after: Vec<f64>,
+pub(super) struct UnansweredRequests {
+    count: u64,
+    ack_delays_ns: Vec<f64>,
 }
 
-impl Acknowledged {
+impl UnansweredRequests {
     /// Of the requests of each of these rows, by the trial and probe of those that go by TCP: each trial is read once.
     pub(super) fn of_rows(run: &Run, rows: &[&TrialRow]) -> BTreeMap<Place, Self> {
         let by_tcp = rows.iter().filter(|row| is_by_tcp(row.method));
@@ -303,11 +305,11 @@ impl Acknowledged {
         if record.outcome != Outcome::Lost || !is_by_tcp(record.method) {
             return;
         }
-        self.all += 1;
+        self.count += 1;
         let sent = record.t_tx.or(record.t_send);
         let acknowledged = record.t_ack.zip(sent);
         let after = acknowledged.map(|(at, sent)| at.saturating_sub(sent).max(0) as f64);
-        self.after.extend(after);
+        self.ack_delays_ns.extend(after);
     }
 
     /// All of these together.
@@ -318,17 +320,17 @@ impl Acknowledged {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.all += other.all;
-        self.after.extend(&other.after);
+        self.count += other.count;
+        self.ack_delays_ns.extend(&other.ack_delays_ns);
     }
 
-    fn are_all(&self) -> bool {
-        self.after.len() as u64 == self.all
+    fn all_acknowledged(&self) -> bool {
+        self.ack_delays_ns.len() as u64 == self.count
     }
 
     /// Had most of them arrived?
     pub(super) fn are_most(&self) -> bool {
-        2 * self.after.len() as u64 > self.all
+        2 * self.ack_delays_ns.len() as u64 > self.count
     }
 
     /// `all 30 requests were acknowledged, 46.0 ms after being sent (median), so that they arrived`; `None` where most were not.
@@ -336,12 +338,12 @@ impl Acknowledged {
         if !self.are_most() {
             return None;
         }
-        let requests = match (self.after.len() as u64, self.all) {
+        let requests = match (self.ack_delays_ns.len() as u64, self.count) {
             (1, 1) => "the request was".to_owned(),
             (count, all) if count == all => format!("all {all} requests were"),
             (count, all) => format!("{count} of {all} requests {}", were(count)),
         };
-        let median = Functional::Quantile(0.5).value(&mut self.after.clone())?;
+        let median = Functional::Quantile(0.5).value(&mut self.ack_delays_ns.clone())?;
         Some(format!(
             "{requests} acknowledged, {} after being sent (median), so that they arrived",
             format_duration_f64(median)
@@ -355,14 +357,14 @@ pub(super) fn may_have_dropped<'a>(
     run: &'a Run,
     resolved: Option<&Resolved>,
     rows: &[&TrialRow],
-    acknowledged: &Acknowledged,
+    acknowledged: &UnansweredRequests,
 ) -> Vec<Dropped<'a>> {
     let there = |row: &&TrialRow| {
         let trial = planned(resolved, row);
-        trial.map_or_else(BTreeSet::new, |trial| ports_there(trial, row.probe))
+        trial.map_or_else(BTreeSet::new, |trial| ports_there_alone(trial, row.probe))
     };
     // Those of the way there of each of them.
-    let there = match acknowledged.are_all() {
+    let there = match acknowledged.all_acknowledged() {
         true => rows.iter().map(there).reduce(|all, own| &all & &own),
         false => None,
     };
@@ -377,7 +379,7 @@ fn is_by_tcp(method: Method) -> bool {
 }
 
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
-fn acknowledged(unanswered: &Acknowledged) -> Option<String> {
+fn acknowledged_clause(unanswered: &UnansweredRequests) -> Option<String> {
     Some(format!(
         "{}; the server does not answer, or its \
          replies are lost on the way back (if only large ones are, a link there carries smaller packets than both ends expect, \
@@ -437,7 +439,7 @@ pub(super) fn failed(run: &Run, resolved: Option<&Resolved>) -> Vec<String> {
     }
     let mut distinct = Distinct::new();
     let alike = combination::rows_by_label(run, |row, _| {
-        distinct.counts(row.facts.trace_hash, row.probe)
+        distinct.is_first(row.facts.trace_hash, row.probe)
     });
     let others = alike.into_iter().filter(|(_, rows)| !is_blackout(rows));
     let rows: Vec<&TrialRow> = others.flat_map(|(_, rows)| rows).collect();
@@ -527,7 +529,7 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: Option<&str>) ->
     let all = combination::dropped(of_trials);
     let all = all.filter(|it| match loses_all {
         Some(why) => it.why == why,
-        None => !it.is_asked(),
+        None => !it.is_configured(),
     });
     let all: Vec<Dropped<'_>> = all.collect();
     // A queue that the packets never left, rather than one that they passed.
@@ -633,7 +635,7 @@ mod tests {
     #[test]
     fn only_lost_requests_by_tcp_count_as_acknowledged() {
         let said = |each: &[(Method, Outcome, bool)]| {
-            let mut found = Acknowledged::default();
+            let mut found = UnansweredRequests::default();
             for &(method, outcome, is_acknowledged) in each {
                 let mut record = Record::due(0, 0, 0, method, 0);
                 record.outcome = outcome;

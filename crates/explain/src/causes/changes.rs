@@ -16,15 +16,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A change of less than this share of the level is not worth a word. Chosen by hand.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// From this factor on a change is said first: its higher level would be called slow.
 const LARGE: f64 = SLOW;
 /// Shorter trials are not looked at: what a moment brings is an excursion.
-const LEAST_LENGTH: Nanos = SECOND;
+const MIN_LENGTH: Nanos = SECOND;
 /// The stages of a change are those that together moved by this share of it. Chosen by hand.
-const MOST_OF: f64 = 2.0 / 3.0;
+const SHARE_OF_CHANGE: f64 = 2.0 / 3.0;
 /// If more of them are needed for that, it is in no stage.
-const MOST_STAGES: usize = 2;
+const MAX_STAGES: usize = 2;
 
 /// Changes of the median response, and what would have been seen.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -130,7 +130,7 @@ pub enum Scope {
 pub(super) fn find(run: &Run, streams: &[GatheredStream<'_>]) -> Changes {
     let long = |stream: &&GatheredStream<'_>| {
         let ends = stream.due.first().zip(stream.due.last());
-        ends.is_some_and(|(first, last)| last - first >= LEAST_LENGTH)
+        ends.is_some_and(|(first, last)| last - first >= MIN_LENGTH)
     };
     let among = streams.iter().filter(long).count();
     let mut changes = Changes::default();
@@ -170,7 +170,7 @@ fn within(stream: &GatheredStream<'_>, among: usize, changes: &mut Changes) -> V
         return found.points;
     };
     let visible = Visible {
-        share: (found.visible.shift / median).max(LEAST_SHARE),
+        share: (found.visible.shift / median).max(MIN_SHARE),
         packets: found.visible.values,
     };
     if changes
@@ -243,7 +243,7 @@ impl<'a> Levels<'a> {
                 after: point.time.saturating_sub(first),
             };
             let means = |level: &Level| level.packets.usual().parts();
-            worth_a_word(point, scope, moved(&means(&levels[0]), &means(&levels[1])))
+            as_change(point, scope, moved(&means(&levels[0]), &means(&levels[1])))
         })
     }
 }
@@ -261,9 +261,9 @@ fn moved(before: &[Part], after: &[Part]) -> Option<StageSet> {
         let first = shares.get(..count)?;
         let share: f64 = first.iter().map(|(_, share)| share).sum();
         let stages = first.iter().flat_map(|(stages, _)| stages.iter());
-        (share >= MOST_OF && count < shares.len()).then(|| stages.collect())
+        (share >= SHARE_OF_CHANGE && count < shares.len()).then(|| stages.collect())
     };
-    (1..=MOST_STAGES).find_map(first)
+    (1..=MAX_STAGES).find_map(first)
 }
 
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
@@ -312,7 +312,7 @@ fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
     let change = |(point, means): (&ChangePoint, &[Vec<Part>])| {
         let trial = trials[point.index].id;
         let stages = moved(&means[0], &means[1]);
-        worth_a_word(point, Scope::Between { trial }, stages)
+        as_change(point, Scope::Between { trial }, stages)
     };
     let changes = found.points.iter().zip(means.windows(2));
     changes.filter_map(change).collect()
@@ -329,12 +329,12 @@ struct OfTrial {
 }
 
 /// A change that no interval speaks against, and that is not small.
-fn worth_a_word(point: &ChangePoint, scope: Scope, stages: Option<StageSet>) -> Option<Change> {
+fn as_change(point: &ChangePoint, scope: Scope, stages: Option<StageSet>) -> Option<Change> {
     let (before, after) = (point.median.a?, point.median.b?);
     let bounds = point.median.relative.as_ref().ok();
     let relative = bounds.map(|bounds| (bounds.low, bounds.high));
     let sure = relative.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
-    let large = (after / before - 1.0).abs() >= LEAST_SHARE;
+    let large = (after / before - 1.0).abs() >= MIN_SHARE;
     (sure && large && before > 0.0).then_some(Change {
         scope,
         before,

@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 /// differs from the next on an undisturbed host.
 pub(super) const SLOW: f64 = 1.25;
 /// What is less than that is no slowness.
-pub(super) const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
+pub(super) const MIN_SLOWER_NS: f64 = 10.0 * MICROSECOND as f64;
 
 /// Are delays of several combinations, ns, so alike that none of them counts as slow against another? Then one figure serves all.
 pub(super) fn agree(delays: impl Iterator<Item = f64> + Clone) -> bool {
     let least = delays.clone().fold(f64::INFINITY, f64::min);
     let most = delays.fold(f64::NEG_INFINITY, f64::max);
-    most <= SLOW * least || most - least < LEAST_NS
+    most <= SLOW * least || most - least < MIN_SLOWER_NS
 }
 
 /// The rows of each combination of levels and probe that count, by label, in the order of the run.

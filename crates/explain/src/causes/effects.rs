@@ -18,7 +18,7 @@ const MOST_PACKETS: usize = 20_000;
 /// Factors of more levels are shown by their first and last alone.
 const MOST_LEVELS: usize = 4;
 /// Quantiles of the response that are compared.
-pub const QUANTILES: [f64; 2] = [0.5, 0.99];
+pub const EFFECT_QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// What one level of a factor does in comparison with another.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Effect {
     pub from: Level,
     /// The other.
     pub to: Level,
-    /// Of each of [`QUANTILES`].
+    /// Of each of [`EFFECT_QUANTILES`].
     pub shifts: Vec<Shift>,
 }
 
@@ -156,7 +156,7 @@ fn effect(
     let shift = |&quantile: &f64| shift(quantile, &combinations, streams);
     Effect {
         factor: name.to_owned(),
-        shifts: QUANTILES.iter().map(shift).collect(),
+        shifts: EFFECT_QUANTILES.iter().map(shift).collect(),
         from,
         to,
     }
@@ -174,7 +174,7 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[&GatheredStream<
         let mut distinct = Distinct::new();
         let counts = side.iter().filter(|&&at| {
             let row = streams[at].row;
-            distinct.counts(row.facts.trace_hash, &row.probe_name)
+            distinct.is_first(row.facts.trace_hash, &row.probe_name)
         });
         let parts = counts.map(|&at| {
             let stream = &streams[at];

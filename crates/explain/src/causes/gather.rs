@@ -14,13 +14,13 @@
 
 use super::Worst;
 use super::anatomies::Anatomies;
-use super::blackouts::Acknowledged;
+use super::blackouts::UnansweredRequests;
 use super::kernel_queues::{KernelQueue, KernelQueues};
 use super::paused::{Paused, WhyPaused};
 use super::routers;
 use super::spent::Usual;
 use super::stages::Stages;
-use super::ways::{self, Ways};
+use super::ways::{self, WayDelays};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
@@ -63,7 +63,7 @@ pub(super) struct Gathered<'a> {
     /// What servers answered.
     pub(super) answers: Answers,
     /// The two ways apart.
-    pub(super) ways: Ways,
+    pub(super) ways: WayDelays,
     /// What recorded who had the CPU, for people.
     pub(super) sources: Vec<String>,
     /// CPU time of processes over all trials, the largest first: those of one name together.
@@ -112,9 +112,9 @@ pub(super) struct GatheredStream<'a> {
     /// Why ports were paused as they held packets of it.
     pub(super) paused: BTreeMap<Arc<str>, WhyPaused>,
     /// By cause: packets that were late, and what they took longer than usual, ns.
-    pub(super) late: BTreeMap<LateCause, (u64, f64)>,
+    pub(super) excess_by_cause: BTreeMap<LateCause, (u64, f64)>,
     /// Lost requests by TCP.
-    pub(super) lost: Acknowledged,
+    pub(super) unanswered: UnansweredRequests,
     /// Did a connection carry any of its packets?
     pub(super) has_connections: bool,
 }
@@ -138,13 +138,13 @@ impl Gathered<'_> {
     }
 
     /// The streams but for handshakes that were made during requests to a server: those are evidence of what the network takes.
-    pub(super) fn asked_for(&self) -> Vec<&GatheredStream<'_>> {
+    pub(super) fn primary_streams(&self) -> Vec<&GatheredStream<'_>> {
         let streams = self.streams.iter();
-        streams.filter(|stream| self.is_asked_for(stream)).collect()
+        streams.filter(|stream| self.is_primary(stream)).collect()
     }
 
     /// What another tool's summaries count in streams of whose packets there is no record.
-    pub(super) fn said(&self) -> Counts {
+    pub(super) fn in_summaries(&self) -> Counts {
         let mut said = Counts::default();
         let streams = self.streams.iter().filter(|_| self.imported);
         for stream in streams.filter(|stream| stream.due.is_empty()) {
@@ -155,7 +155,7 @@ impl Gathered<'_> {
     }
 
     /// Is it no handshake during requests of its trial?
-    pub(super) fn is_asked_for(&self, stream: &GatheredStream<'_>) -> bool {
+    pub(super) fn is_primary(&self, stream: &GatheredStream<'_>) -> bool {
         !stream.row.method.is_handshake() || !self.with_requests.contains(&stream.row.trial)
     }
 }
@@ -182,7 +182,7 @@ impl GatheredStream<'_> {
             self.corrupt.push(self.due.len());
         }
         self.has_connections |= record.connection.is_some() || record.t_ack.is_some();
-        self.lost.push(record);
+        self.unanswered.push(record);
         self.due.push(due);
         self.response
             .push(response(record).map_or(f64::NAN, |ns| ns as f64));
@@ -199,9 +199,9 @@ impl GatheredStream<'_> {
 pub(super) fn median<'a>(
     streams: impl IntoIterator<Item = &'a GatheredStream<'a>, IntoIter: Clone>,
 ) -> Option<f64> {
-    const MOST: usize = 1 << 20;
+    const MAX_PACKETS: usize = 1 << 20;
     let all = streams.into_iter().flat_map(|stream| &stream.response);
-    let every = all.clone().count().div_ceil(MOST).max(1);
+    let every = all.clone().count().div_ceil(MAX_PACKETS).max(1);
     let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
     Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
 }
@@ -212,7 +212,7 @@ pub(super) struct Tally {
     pub(super) packets: u64,
     /// How many separate times packets were late by it.
     pub(super) events: u64,
-    pub(super) lost_ns: f64,
+    pub(super) excess_ns: f64,
     pub(super) worst: Worst,
     stages: BTreeMap<StageSet, u64>,
     /// When they were due, by index of their stream.
@@ -237,14 +237,14 @@ pub(super) struct Tally {
     pub(super) attributed: u64,
     /// Handshakes and requests that crossed at the same time as packets of [`Self::attributed`]: how many of them were late as well,
     /// and how many there were.
-    pub(super) beside: (u64, u64),
+    pub(super) concurrent: (u64, u64),
     /// The longest time for which packets were held and let go together.
-    pub(super) held: Option<HeldTogether>,
+    pub(super) held: Option<Stall>,
 }
 
 /// Packets that were held and let go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct HeldTogether {
+pub(super) struct Stall {
     pub(super) trial: u32,
     /// Since the first packet of the trial was due.
     pub(super) from: Nanos,
@@ -279,7 +279,7 @@ impl<'a> Gathered<'a> {
     pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&'a Resolved>) -> Self {
         let rows = routers::others(run);
         let alike = alike(&rows);
-        let bounds = bounds(run, &rows, &alike);
+        let bounds = late_thresholds(run, &rows, &alike);
         let mut sources: Vec<String> = Vec::new();
         for source in rows.iter().flat_map(|row| &row.facts.noise_sources) {
             if !sources.contains(source) {
@@ -291,7 +291,7 @@ impl<'a> Gathered<'a> {
         let mut distinct = Distinct::new();
         let counts = rows.iter();
         let counts = counts
-            .map(|row| distinct.counts(row.facts.trace_hash, row.probe))
+            .map(|row| distinct.is_first(row.facts.trace_hash, row.probe))
             .collect();
         let stream = |(row, &bound)| GatheredStream {
             row,
@@ -304,8 +304,8 @@ impl<'a> Gathered<'a> {
             sent: Vec::new(),
             usual: Usual::default(),
             paused: BTreeMap::new(),
-            late: BTreeMap::new(),
-            lost: Acknowledged::default(),
+            excess_by_cause: BTreeMap::new(),
+            unanswered: UnansweredRequests::default(),
             has_connections: false,
         };
         let sees_queues = run.tables().contains(&"hops");
@@ -341,7 +341,7 @@ impl<'a> Gathered<'a> {
                 stages: Stages::default(),
                 irregular: Irregular::default(),
                 answers: Answers::default(),
-                ways: Ways::default(),
+                ways: WayDelays::default(),
                 sources,
                 ran: ran(run.trials()),
                 simulated,
@@ -392,7 +392,7 @@ fn alike(rows: &[&TrialRow]) -> Vec<usize> {
 
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
-fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Nanos> {
+fn late_thresholds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Nanos> {
     let spreads = spreads(run, rows);
     let of = |first: &usize| {
         let repeats = spreads.iter().zip(alike).filter(|(_, of)| *of == first);
@@ -529,7 +529,7 @@ impl Read {
 
     /// A better cause of a late packet of this stream than `what`, where a connection had to be made for it, or where its own stamps do
     /// not tell network from server and what else crossed meanwhile does; else `what`.
-    fn beside(
+    fn refine_by_concurrent_requests(
         &self,
         at: usize,
         late: &Excursion,
@@ -664,7 +664,7 @@ impl<'a> Gathering<'a> {
         for (&at, excursions) in &trial.excursions {
             let row = self.gathered.streams[at].row;
             // Without packets during which the clock was set: that is no delay, and would be the largest one.
-            let (mut excess, mut delays, mut lost_ns) = (Anatomies::default(), 0, 0.0);
+            let (mut excess, mut delays, mut excess_ns) = (Anatomies::default(), 0, 0.0);
             let late: Vec<Excursion> = excursions.beside(self.usual(at, excursions)).collect();
             let facts = self.blamed_by(row);
             let host = HostView::new(facts, &join, self.trains, late.iter().cloned());
@@ -685,7 +685,7 @@ impl<'a> Gathering<'a> {
                     Some(&server) => by_bounds(what, late, server),
                     None => what,
                 };
-                let (what, attributed) = trial.beside(at, late, what);
+                let (what, attributed) = trial.refine_by_concurrent_requests(at, late, what);
                 self.add(trial, at, late, (what, event, attributed));
                 if !is_delay {
                     continue;
@@ -695,10 +695,10 @@ impl<'a> Gathering<'a> {
                     ns: part.ns,
                 });
                 excess.add(&parts.collect::<Vec<_>>(), 1.0);
-                (delays, lost_ns) = (delays + 1, lost_ns + late.excess);
+                (delays, excess_ns) = (delays + 1, excess_ns + late.excess);
             }
             if self.counts[at] {
-                self.gathered.stages.late(row, &excess, delays, lost_ns);
+                self.gathered.stages.late(row, &excess, delays, excess_ns);
             }
         }
         let under_way = std::mem::take(&mut self.under_way);
@@ -709,7 +709,7 @@ impl<'a> Gathering<'a> {
         let first = first.copied().unwrap_or_default();
         for (what, packets) in under_way {
             let tally = self.gathered.tallies.entry(what).or_default();
-            tally.hold(trial.trial, first, &packets);
+            tally.note_longest_stall(trial.trial, first, &packets);
             tally.events += Events::among(packets);
         }
     }
@@ -735,7 +735,7 @@ impl<'a> Gathering<'a> {
             (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
             _ => None,
         };
-        let of_stream = &mut self.gathered.streams[at].late;
+        let of_stream = &mut self.gathered.streams[at].excess_by_cause;
         let (packets, lost) = of_stream.entry(what.clone()).or_default();
         (*packets, *lost) = (*packets + 1, *lost + late.excess);
         if !self.counts[at] {
@@ -751,9 +751,9 @@ impl<'a> Gathering<'a> {
         tally.overtaken += u64::from(trial.overtaken.contains(&(at, late.seq)));
         if let Some(attributed) = attributed {
             tally.attributed += 1;
-            tally.beside = (
-                tally.beside.0 + attributed.late,
-                tally.beside.1 + attributed.of,
+            tally.concurrent = (
+                tally.concurrent.0 + attributed.late,
+                tally.concurrent.1 + attributed.of,
             );
         }
         if let Some(event) = event {
@@ -890,13 +890,13 @@ impl SentAgain {
 impl Tally {
     /// Finds the longest time for which these late packets of a trial were held and let go together; the trial's first packet was due
     /// at `first`.
-    fn hold(&mut self, trial: u32, first: Nanos, packets: &[(Nanos, Nanos)]) {
+    fn note_longest_stall(&mut self, trial: u32, first: Nanos, packets: &[(Nanos, Nanos)]) {
         let Some(hold) = holds::longest(packets.to_vec()) else {
             return;
         };
         let known = self.held.map_or(0, |held| held.length);
         if hold.length() > known {
-            self.held = Some(HeldTogether {
+            self.held = Some(Stall {
                 trial,
                 from: hold.from.saturating_sub(first),
                 length: hold.length(),
@@ -907,7 +907,7 @@ impl Tally {
 
     fn add(&mut self, trial: u32, at: usize, stream: &GatheredStream<'_>, late: &Excursion) {
         self.packets += 1;
-        self.lost_ns += late.excess;
+        self.excess_ns += late.excess;
         self.due.entry(at).or_default().push(late.due);
         if let Some(main) = late.main() {
             *self.stages.entry(main.stages).or_default() += 1;

@@ -42,7 +42,7 @@ pub(super) struct MetEstimate {
 }
 
 /// What a queue held over a while.
-struct Held {
+struct BacklogSample {
     from: Nanos,
     mean: f64,
     most: f64,
@@ -92,10 +92,10 @@ impl KernelQueues {
         if packets.is_empty() {
             return;
         }
-        let mut backlogs = BTreeMap::<Arc<str>, Vec<Held>>::new();
+        let mut backlogs = BTreeMap::<Arc<str>, Vec<BacklogSample>>::new();
         run.for_each_series_point(Some(trial), |point| {
             if &*point.series == "backlog" {
-                let held = Held {
+                let held = BacklogSample {
                     from: point.t,
                     mean: point.mean,
                     most: point.max,
@@ -117,7 +117,7 @@ impl KernelQueues {
 }
 
 impl KernelQueue {
-    fn met(&self, backlog: &[Held], at: Nanos) -> MetEstimate {
+    fn met(&self, backlog: &[BacklogSample], at: Nanos) -> MetEstimate {
         let after = backlog.partition_point(|held| held.from <= at);
         let held = after.checked_sub(1).and_then(|at| backlog.get(at));
         held.map_or_else(MetEstimate::default, |held| MetEstimate {
@@ -168,7 +168,7 @@ mod tests {
             port: "s1→s2".into(),
             rate: 10_000_000,
         };
-        let held = |(from, mean, most)| Held { from, mean, most };
+        let held = |(from, mean, most)| BacklogSample { from, mean, most };
         let backlog = [(1_000_000, 0.0, 0.0), (2_000_000, 50_000.0, 60_000.0)].map(held);
         let ns = |at| queue.met(&backlog, at).ns;
         // Before it was looked at nothing is known of it.

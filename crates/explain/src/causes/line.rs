@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows are spread over equal ways by a hash (ECMP), which is not known of a load's flows: the ports of this many hashes are taken for
 /// theirs. Of four equal ways a given one is missed once in a hundred times.
-const EQUAL_WAYS: u64 = 16;
+const ECMP_KEYS_TRIED: u64 = 16;
 
 /// One link of a way.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,7 +112,7 @@ pub(super) fn known_path(trial: &Trial, probe: u16, ip_size: u32) -> KnownPath {
 }
 
 /// The ports by which packets of this probe leave on their way there, and not on their way back. None where the path cannot be built.
-pub(super) fn ports_there(trial: &Trial, probe: u16) -> BTreeSet<String> {
+pub(super) fn ports_there_alone(trial: &Trial, probe: u16) -> BTreeSet<String> {
     let Ok(built) = build(trial) else {
         return BTreeSet::new();
     };
@@ -148,7 +148,7 @@ fn ports_of_loads(
         let ports = of_each.entry(load.name.clone()).or_default();
         for (ends, key) in streams
             .iter()
-            .flat_map(|ends| (0..EQUAL_WAYS).map(move |key| (ends, key)))
+            .flat_map(|ends| (0..ECMP_KEYS_TRIED).map(move |key| (ends, key)))
         {
             let way = routes.path(ends.from, ends.to, ends.out.as_deref(), key);
             let way = way.unwrap_or_default();
@@ -247,7 +247,7 @@ mod tests {
         );
         assert_eq!(of(|link| link.propagation_ns), [0.0, 1_000_000.0, 0.0]);
         assert_eq!(of(|link| link.latency_ns), [0.0, 5_000.0, 5_000.0]);
-        let there = ports_there(&trial, 0);
+        let there = ports_there_alone(&trial, 0);
         assert!(
             there.contains("s1→s2") && !there.contains("s2→s1"),
             "{there:?}"

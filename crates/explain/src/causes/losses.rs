@@ -2,8 +2,8 @@
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
 use super::blackouts::{
-    Acknowledged, counted_errors, counted_failures, end, failures, may_have_dropped, rejected,
-    which_way,
+    UnansweredRequests, counted_errors, counted_failures, end, failures, may_have_dropped,
+    rejected, which_way,
 };
 use super::combination::{self, Place, dropped, is_blackout, place, rows_of_trials};
 use super::gather::{GatheredStream, with_requests};
@@ -23,7 +23,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Labels that share the largest share are named, and reasons with a count, up to this many.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// Packets that were lost, some of them in combinations of levels of which others were answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,9 +42,9 @@ pub struct Losses {
     /// share, 0 to 1; several labels where that is the share of each. `None` where there is one alone.
     pub most: Option<(String, f64)>,
     /// The longest outage of any stream.
-    pub outage: Option<Outage>,
+    pub outage: Option<OutageInTrial>,
     /// Where most of what one stream lost is close together, with packets that were answered between.
-    pub stretch: Option<Stretch>,
+    pub stretch: Option<LossyStretchInTrial>,
     /// Corrupt replies, which are no answers and no losses: an outage may have more packets than were lost.
     pub corrupt: u64,
     /// The likely reason, where the run's tables tell it.
@@ -53,20 +53,20 @@ pub struct Losses {
 
 /// Packets one after the other that were not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outage {
+pub struct OutageInTrial {
     /// The trial, where there are several.
     pub trial: Option<u32>,
     /// How many, and when.
-    pub row: outage::Outage,
+    pub span: outage::Outage,
 }
 
 /// Most losses of a stream, close together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct LossyStretchInTrial {
     /// The trial, where there are several.
     pub trial: Option<u32>,
     /// How many, and when.
-    pub row: LossyStretch,
+    pub span: LossyStretch,
 }
 
 /// What `Explanation::outage_warning` says of this run, by what its trials kept: records are read only of those that older
@@ -78,7 +78,7 @@ pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> 
         let dropping = all.filter(|row| dropped(std::iter::once(*row)).next().is_some());
         let dropping: BTreeSet<u32> = dropping.map(|row| row.trial).collect();
         let rows = rows.iter().filter(|row| dropping.contains(&row.trial));
-        Acknowledged::of_rows(run, &rows.copied().collect::<Vec<_>>())
+        UnansweredRequests::of_rows(run, &rows.copied().collect::<Vec<_>>())
     };
     find(
         run,
@@ -98,14 +98,14 @@ pub(super) fn find(
     resolved: Option<&Resolved>,
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
     stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
-    acknowledged: impl Fn(&[&TrialRow]) -> BTreeMap<Place, Acknowledged>,
+    acknowledged: impl Fn(&[&TrialRow]) -> BTreeMap<Place, UnansweredRequests>,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
     }
     let mut distinct = Distinct::new();
     let mut alike = combination::rows_by_label(run, |row, _| {
-        distinct.counts(row.facts.trace_hash, row.probe)
+        distinct.is_first(row.facts.trace_hash, row.probe)
     });
     let of_all = |alike: &[(String, Vec<&TrialRow>)], name: &str| -> u64 {
         alike.iter().map(|(_, rows)| total(rows, name)).sum()
@@ -149,7 +149,7 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
     let largest = shares.max_by(f64::total_cmp)?;
     let all = alike.iter().filter(|(_, rows)| lost_share(rows) >= largest);
     let labels: Vec<&str> = all.map(|(label, _)| label.as_str()).collect();
-    (labels.len() < alike.len()).then(|| (a_few(&labels, NAMED), largest))
+    (labels.len() < alike.len()).then(|| (a_few(&labels, MAX_NAMED), largest))
 }
 
 /// What the run's tables tell of why packets of these rows were lost. What is seen in one trial is no reason for another: with
@@ -158,7 +158,7 @@ fn reason(
     run: &Run,
     resolved: Option<&Resolved>,
     all: &[&TrialRow],
-    mut acknowledged: BTreeMap<Place, Acknowledged>,
+    mut acknowledged: BTreeMap<Place, UnansweredRequests>,
 ) -> Option<String> {
     acknowledged.retain(|_, of_row| of_row.are_most());
     let each = all.iter();
@@ -171,14 +171,14 @@ fn reason(
     let of_late = drops(rows_of_trials(run.trials().iter(), &late));
     let of_late = Some(of_late).filter(|drops| !drops.is_empty());
     let waited = met
-        .waited()
-        .and_then(|_| met.and_dropped(&late, of_late.as_deref()));
+        .worst_queue()
+        .and_then(|_| met.loss_reason(&late, of_late.as_deref()));
     let (mut seen, mut unseen) = match waited {
         Some(_) => by_drops(run, &in_time),
         None => by_drops(run, rows),
     };
     seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
-    let of_arrived = Acknowledged::of_all(acknowledged.values());
+    let of_arrived = UnansweredRequests::of_all(acknowledged.values());
     seen.extend(of_arrived.said().map(|said| {
         let drops = may_have_dropped(run, resolved, &arrived, &of_arrived);
         let arrived_there = format!(
@@ -247,8 +247,8 @@ fn by_drops<'a>(run: &Run, rows: &[&'a TrialRow]) -> (Vec<Seen>, Vec<&'a TrialRo
 /// The reasons of most packets first, and those of the fewest together where there are many.
 fn most_first(mut seen: Vec<Seen>) -> Vec<Seen> {
     seen.sort_by_key(|(lost, _)| Reverse(*lost));
-    if seen.len() > NAMED {
-        let few = seen.split_off(NAMED - 1);
+    if seen.len() > MAX_NAMED {
+        let few = seen.split_off(MAX_NAMED - 1);
         let lost = few.iter().map(|(lost, _)| lost).sum();
         let reasons: BTreeSet<String> = few.into_iter().flat_map(|(_, reasons)| reasons).collect();
         seen.push((lost, reasons.into_iter().collect()));
@@ -268,7 +268,7 @@ fn longest_outage(
     run: &Run,
     rows: &[&TrialRow],
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
-) -> Option<Outage> {
+) -> Option<OutageInTrial> {
     let of = |row: &TrialRow| match &row.facts.unanswered {
         Some(kept) => kept.outage,
         None => outage(row),
@@ -276,9 +276,9 @@ fn longest_outage(
     let each = rows.iter().filter_map(|row| Some((row, of(row)?)));
     // Of those that are alike, the last one of the run.
     let (row, longest) = each.max_by_key(|(row, outage)| (outage.packets, place(row)))?;
-    Some(Outage {
+    Some(OutageInTrial {
         trial: (run.trial_count() > 1).then_some(row.trial),
-        row: longest,
+        span: longest,
     })
 }
 
@@ -287,12 +287,12 @@ fn lossy_stretch(
     run: &Run,
     rows: &[&TrialRow],
     stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
-) -> Option<Stretch> {
+) -> Option<LossyStretchInTrial> {
     let each = rows.iter().filter_map(|row| Some((row, stretch(row)?)));
     let (row, most) = each.max_by_key(|(_, stretch)| stretch.lost)?;
-    Some(Stretch {
+    Some(LossyStretchInTrial {
         trial: (run.trial_count() > 1).then_some(row.trial),
-        row: most,
+        span: most,
     })
 }
 
@@ -330,9 +330,9 @@ impl<'a> Streams<'a> {
     }
 
     /// Which lost requests of each of these rows had been acknowledged.
-    pub(super) fn acknowledged(&self, rows: &[&TrialRow]) -> BTreeMap<Place, Acknowledged> {
+    pub(super) fn acknowledged(&self, rows: &[&TrialRow]) -> BTreeMap<Place, UnansweredRequests> {
         let places = rows.iter().map(|row| place(row));
-        let each = places.filter_map(|place| Some((place, self.0.get(&place)?.lost.clone())));
+        let each = places.filter_map(|place| Some((place, self.0.get(&place)?.unanswered.clone())));
         each.collect()
     }
 
@@ -401,7 +401,7 @@ impl Losses {
             Some(outage) => outage.words(answer),
             None => {
                 let stretch = self.stretch.as_ref();
-                stretch.map_or_else(String::new, Stretch::words)
+                stretch.map_or_else(String::new, LossyStretchInTrial::words)
             }
         };
         let reason = self.reason.as_ref();
@@ -413,7 +413,7 @@ impl Losses {
     }
 }
 
-impl Stretch {
+impl LossyStretchInTrial {
     /// `, 40 of them among 101 packets (from 1.42 s to 1.92 s of trial 3)`.
     fn words(&self) -> String {
         let of = self.trial.map(|trial| format!(" of trial {trial}"));
@@ -422,7 +422,7 @@ impl Stretch {
             lost,
             from,
             to,
-        } = self.row;
+        } = self.span;
         let [from, to] = [from, to].map(format_duration);
         format!(
             ", {lost} of them among {packets} packets (from {from} to {to}{})",
@@ -431,20 +431,20 @@ impl Stretch {
     }
 }
 
-impl Outage {
+impl OutageInTrial {
     /// `, no answer to 226 in a row (from 870 ms to the end of trial 3)`.
     fn words(&self, answer: &str) -> String {
         let of = self.trial.map(|trial| format!(" of trial {trial}"));
         let of = of.unwrap_or_default();
-        let from = match self.row.from {
+        let from = match self.span.from {
             0 => "the beginning".to_owned(),
             from => format_duration(from),
         };
-        let when = match self.row.to {
+        let when = match self.span.to {
             Some(to) => format!("from {from} to {}{of}", format_duration(to)),
             None => format!("from {from} to the end{of}"),
         };
-        format!(", no {answer} to {} in a row ({when})", self.row.packets)
+        format!(", no {answer} to {} in a row ({when})", self.span.packets)
     }
 }
 
@@ -458,9 +458,9 @@ mod tests {
 
     #[test]
     fn a_row_of_losses_is_said_with_when_it_was() {
-        let outage = |trial, packets, from, to| Outage {
+        let outage = |trial, packets, from, to| OutageInTrial {
             trial,
-            row: outage::Outage {
+            span: outage::Outage {
                 packets,
                 from,
                 to,
@@ -491,9 +491,9 @@ mod tests {
         };
         let close = Losses {
             outage: None,
-            stretch: Some(Stretch {
+            stretch: Some(LossyStretchInTrial {
                 trial: None,
-                row: stretch,
+                span: stretch,
             }),
             ..losses.clone()
         };

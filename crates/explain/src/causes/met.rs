@@ -18,11 +18,11 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Met {
     /// In the order of the way.
-    pub(super) ports: Vec<Port>,
+    pub(super) ports: Vec<QueueWaits>,
     /// The first queue of the way of which packets before these are known, which warmed their stream up: its place on the way, from 0.
-    before: Option<(u16, Port)>,
+    warmup_first_queue: Option<(u16, QueueWaits)>,
     /// Does the world see into the path?
-    pub(super) any: bool,
+    pub(super) sees_queues: bool,
     /// Lost packets whose time-out passed before a queue of their trial dropped anything: where packets wait too long, these did.
     /// Some may wait still as the trial ends. None are known where a path loses packets on purpose.
     not_dropped: u64,
@@ -30,7 +30,7 @@ pub(super) struct Met {
 
 /// A queue.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct QueueWaits {
     pub(super) name: Arc<str>,
     /// The longest wait there.
     most: Nanos,
@@ -43,30 +43,30 @@ pub(super) struct Port {
 impl Met {
     /// The packets of these rows.
     pub(super) fn new(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Self {
-        let any = run.tables().contains(&"hops");
+        let sees_queues = run.tables().contains(&"hops");
         let mut met = Self {
-            any,
+            sees_queues,
             ..Self::default()
         };
-        for row in rows.iter().filter(|_| any) {
+        for row in rows.iter().filter(|_| sees_queues) {
             let timeout = timeout(resolved, row);
             run.for_each_hop(Some(row.trial), |hop| {
                 let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
                 match hop.probe == row.probe {
                     true if row.counts(hop.seq) => met.port(&hop.port).add(waited, timeout),
                     true if hop.direction == Direction::Forward => {
-                        met.add_before(hop.hop, &hop.port, waited, timeout);
+                        met.add_warmup(hop.hop, &hop.port, waited, timeout);
                     }
                     true => {}
                     false => {}
                 }
             });
         }
-        let is_asked = || {
+        let is_configured = || {
             let mut dropped = dropped(rows_of_trials(run.trials().iter(), rows));
-            dropped.any(|it| it.is_asked())
+            dropped.any(|it| it.is_configured())
         };
-        if met.waited().is_some() && !is_asked() {
+        if met.worst_queue().is_some() && !is_configured() {
             let each = rows.iter();
             let each = each.map(|row| not_dropped(run, row, timeout(resolved, row)));
             met.not_dropped = each.sum();
@@ -74,55 +74,59 @@ impl Met {
         met
     }
 
-    fn port(&mut self, name: &Arc<str>) -> &mut Port {
+    fn port(&mut self, name: &Arc<str>) -> &mut QueueWaits {
         let known = self.ports.iter().position(|port| port.name == *name);
         let at = known.unwrap_or(self.ports.len());
         if known.is_none() {
-            self.ports.push(Port::new(name));
+            self.ports.push(QueueWaits::new(name));
         }
         &mut self.ports[at]
     }
 
-    fn add_before(&mut self, at: u16, name: &Arc<str>, waited: Nanos, timeout: Option<Nanos>) {
-        if self.before.as_ref().is_some_and(|(known, _)| *known < at) {
+    fn add_warmup(&mut self, at: u16, name: &Arc<str>, waited: Nanos, timeout: Option<Nanos>) {
+        if self
+            .warmup_first_queue
+            .as_ref()
+            .is_some_and(|(known, _)| *known < at)
+        {
             return;
         }
-        let known = self.before.take();
+        let known = self.warmup_first_queue.take();
         let known = known.filter(|(known, port)| *known == at && port.name == *name);
-        let mut first = known.map_or_else(|| Port::new(name), |(_, port)| port);
+        let mut first = known.map_or_else(|| QueueWaits::new(name), |(_, port)| port);
         first.add(waited, timeout);
-        self.before = Some((at, first));
+        self.warmup_first_queue = Some((at, first));
     }
 
     /// Where packets wait still that left no queue as long as they counted: in the first one at most, which is named where those before
     /// them waited too long there. `None` where any left one, and where the world does not see into the path.
-    pub(super) fn waits(&self) -> Option<String> {
-        if !self.any || !self.ports.is_empty() {
+    pub(super) fn still_waiting_reason(&self) -> Option<String> {
+        if !self.sees_queues || !self.ports.is_empty() {
             return None;
         }
-        Some(match &self.before {
-            Some((_, before)) if before.timeout.is_some() => before.waits(),
+        Some(match &self.warmup_first_queue {
+            Some((_, before)) if before.timeout.is_some() => before.still_waiting_clause(),
             _ => "none of them left the first queue of the path: others go before them, or there is no way".to_owned(),
         })
     }
 
     /// Why packets of these rows were lost, which waited longer than their time-out or were `dropped` as that says.
-    pub(super) fn and_dropped(&self, rows: &[&TrialRow], dropped: Option<&str>) -> Option<String> {
+    pub(super) fn loss_reason(&self, rows: &[&TrialRow], dropped: Option<&str>) -> Option<String> {
         let [lost, late] = ["lost", "late"].map(|name| total(rows, name));
-        match self.waited() {
-            Some(port) => port.and_dropped(lost, late, self.not_dropped, dropped),
+        match self.worst_queue() {
+            Some(port) => port.loss_reason(lost, late, self.not_dropped, dropped),
             None => dropped.map(str::to_owned),
         }
     }
 
     /// The queue in which most waited longer than their time-out.
-    pub(super) fn waited(&self) -> Option<&Port> {
+    pub(super) fn worst_queue(&self) -> Option<&QueueWaits> {
         let ports = self.ports.iter().filter(|port| port.too_long > 0);
         ports.max_by_key(|port| port.too_long)
     }
 }
 
-impl Port {
+impl QueueWaits {
     fn new(name: &Arc<str>) -> Self {
         Self {
             name: name.clone(),
@@ -133,7 +137,7 @@ impl Port {
     }
 
     /// `they wait in the queue of s1→s2, in which packets before them waited for up to 6.83 s, longer than their time-out of 1.00 s`.
-    fn waits(&self) -> String {
+    fn still_waiting_clause(&self) -> String {
         let most = format_duration_f64(self.most as f64);
         let timeout = self.timeout.map_or_else(String::new, |timeout| {
             format!(
@@ -156,7 +160,7 @@ impl Port {
     }
 
     /// `waited in the queue of s1→s2 for up to 5.40 s, longer than their time-out of 1.00 s`.
-    pub(super) fn waited(&self) -> String {
+    pub(super) fn waited_clause(&self) -> String {
         let timeout = self
             .timeout
             .map(|timeout| format!(" of {}", format_duration(timeout)));
@@ -171,7 +175,7 @@ impl Port {
     /// Why `lost` packets were lost, of which some waited too long here, those that were `not_dropped` among them, and the others,
     /// if there were any, were `dropped` as that says: what became of most first. Those that were answered too `late` waited,
     /// too, and are not lost.
-    fn and_dropped(
+    fn loss_reason(
         &self,
         lost: u64,
         late: u64,
@@ -186,12 +190,12 @@ impl Port {
         let others = lost - waited;
         match dropped.filter(|_| others > 0) {
             _ if waited == 0 => dropped.map(str::to_owned),
-            None => Some(format!("they {}", self.waited())),
+            None => Some(format!("they {}", self.waited_clause())),
             Some(dropped) if waited >= others => Some(format!(
                 "{waited} {}; of the others, {dropped}",
-                self.waited()
+                self.waited_clause()
             )),
-            Some(dropped) => Some(format!("{dropped}; {waited} {}", self.waited())),
+            Some(dropped) => Some(format!("{dropped}; {waited} {}", self.waited_clause())),
         }
     }
 }
@@ -244,31 +248,31 @@ mod tests {
     #[test]
     fn what_waits_still_is_in_the_first_queue() {
         let mut met = Met {
-            any: true,
+            sees_queues: true,
             ..Met::default()
         };
-        let none = met.waits().unwrap();
+        let none = met.still_waiting_reason().unwrap();
         assert!(none.starts_with("none of them left the first queue"));
         let second = 1_000_000_000;
         // That they hardly waited there says nothing of those behind them.
-        met.add_before(1, &"r→s".into(), 6 * second, Some(second));
-        met.add_before(0, &"a→r".into(), 3_000, Some(second));
-        assert_eq!(met.waits().unwrap(), none);
+        met.add_warmup(1, &"r→s".into(), 6 * second, Some(second));
+        met.add_warmup(0, &"a→r".into(), 3_000, Some(second));
+        assert_eq!(met.still_waiting_reason().unwrap(), none);
         for (at, port, waited) in [(0, "a→r", 1), (1, "r→s", 2), (1, "r→s", 6), (0, "a→r", 3)]
         {
-            met.add_before(at, &port.into(), waited * second, Some(second));
+            met.add_warmup(at, &port.into(), waited * second, Some(second));
         }
         assert_eq!(
-            met.waits().unwrap(),
+            met.still_waiting_reason().unwrap(),
             "they wait in the queue of a→r, in which packets before them waited for up to 3.00 s, longer than their time-out of 1.00 s"
         );
         met.port(&"r→s".into()).add(second, None);
-        assert_eq!(met.waits(), None);
+        assert_eq!(met.still_waiting_reason(), None);
     }
 
     #[test]
     fn what_became_of_most_comes_first() {
-        let port = |too_long| Port {
+        let port = |too_long| QueueWaits {
             name: "s1→s2".into(),
             most: 5_400_000_000,
             too_long,
@@ -277,7 +281,7 @@ mod tests {
         let waited =
             "waited in the queue of s1→s2 for up to 5.40 s, longer than their time-out of 1.00 s";
         let dropped = Some("the queue of s1→s2 dropped packets (the buffer was full)");
-        let said = |too_long, dropped| port(too_long).and_dropped(100, 0, 0, dropped).unwrap();
+        let said = |too_long, dropped| port(too_long).loss_reason(100, 0, 0, dropped).unwrap();
         assert_eq!(said(100, dropped), format!("they {waited}"));
         assert_eq!(said(3, None), format!("they {waited}"));
         assert_eq!(
@@ -291,15 +295,15 @@ mod tests {
             format!("the queue of s1→s2 dropped packets (the buffer was full); 40 {waited}")
         );
         // Of 63 that waited so long, 60 were answered after all.
-        let few = port(63).and_dropped(100, 60, 0, dropped);
+        let few = port(63).loss_reason(100, 60, 0, dropped);
         assert!(few.is_some_and(|said| said.ends_with(&format!("; 3 {waited}"))));
         assert_eq!(
-            port(60).and_dropped(100, 60, 0, dropped).as_deref(),
+            port(60).loss_reason(100, 60, 0, dropped).as_deref(),
             dropped
         );
-        assert_eq!(port(60).and_dropped(100, 60, 0, None), None);
+        assert_eq!(port(60).loss_reason(100, 60, 0, None), None);
         // The time-out of 90 passed before anything was dropped.
-        let most = port(63).and_dropped(100, 60, 90, dropped);
+        let most = port(63).loss_reason(100, 60, 90, dropped);
         assert!(most.is_some_and(|said| said.starts_with(&format!("90 {waited}; of the others"))));
     }
 }

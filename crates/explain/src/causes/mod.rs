@@ -83,7 +83,7 @@ use occupied::Processes;
 use rhythm::{Rhythm, SendTimes};
 use roles::{Role, Roles};
 use slow::{Baseline, Slow};
-use stages::StageMeans;
+use stages::StageTimes;
 use std::cell::OnceCell;
 use unknown::Unknown;
 use ways::OneWay;
@@ -107,7 +107,7 @@ pub struct Explanation {
     /// Packets that were answered.
     pub answered: u64,
     /// How many of those are known only from another tool's summary, without records.
-    pub said: u64,
+    pub answered_in_summaries: u64,
     /// How many of the answered packets have no time.
     pub untimed: u64,
     /// How many of the answered packets were answered after their time-out.
@@ -123,11 +123,11 @@ pub struct Explanation {
     /// How many separate times packets were late: those that were under way together are one event.
     pub events: u64,
     /// What late packets took longer than usual, altogether, ns.
-    pub lost_ns: f64,
+    pub excess_ns: f64,
     /// How packets of all conditions spent their time, and late ones more.
-    pub all_stages: StageMeans,
+    pub all_stages: StageTimes,
     /// How packets of each condition with late ones spent their time, the worst first, where conditions differ; else of all as one.
-    pub stages: Vec<StageMeans>,
+    pub stages: Vec<StageTimes>,
     /// The way there and the way back of each probe: of each condition, the worst first, where conditions differ.
     pub ways: Vec<OneWay>,
     /// Why they were late: most excess delay first, and what the run itself asked for last.
@@ -152,7 +152,7 @@ pub struct Cause {
     /// How many separate times packets were late by it: those that were under way together are one event.
     pub events: u64,
     /// What its packets took longer than usual, altogether, ns.
-    pub lost_ns: f64,
+    pub excess_ns: f64,
     /// The worst of them.
     pub worst: Worst,
     /// Stages in which they were late, the most frequent first.
@@ -194,19 +194,19 @@ impl Explanation {
     /// Causes that are no load of the run's own: the findings, most excess delay first.
     pub fn found(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.causes.iter();
-        causes.filter(|cause| !cause.role.is_asked_for())
+        causes.filter(|cause| !cause.role.is_run_load())
     }
 
     /// The run's own load, where it kept packets waiting for a CPU: it belongs to the condition, and is no finding.
-    pub fn asked_for(&self) -> impl Iterator<Item = &Cause> {
+    pub fn run_load_causes(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.causes.iter();
-        causes.filter(|cause| cause.role.is_asked_for())
+        causes.filter(|cause| cause.role.is_run_load())
     }
 
     /// Share of the late packets that a cause made late, 0 to 1: of those that no own load made late, or of its own
     /// load, of all.
     pub fn share_of_late(&self, cause: &Cause) -> f64 {
-        let all = match cause.role.is_asked_for() {
+        let all = match cause.role.is_run_load() {
             true => self.late,
             false => self.found().map(|cause| cause.packets).sum(),
         };
@@ -214,19 +214,23 @@ impl Explanation {
     }
 
     /// Share of the excess delay that a cause took, 0 to 1: as [`Self::share_of_late`].
-    pub fn share_of_lost(&self, cause: &Cause) -> f64 {
-        let all = match cause.role.is_asked_for() {
-            true => self.lost_ns,
-            false => self.found().map(|cause| cause.lost_ns).sum(),
+    pub fn share_of_excess(&self, cause: &Cause) -> f64 {
+        let all = match cause.role.is_run_load() {
+            true => self.excess_ns,
+            false => self.found().map(|cause| cause.excess_ns).sum(),
         };
-        if all > 0.0 { cause.lost_ns / all } else { 0.0 }
+        if all > 0.0 {
+            cause.excess_ns / all
+        } else {
+            0.0
+        }
     }
 
     /// Share of the excess delay for which causes of one place are responsible, 0 to 1. The run's own load is none of them; what the
     /// clock did counts here, as it does not in the answer.
     pub fn share_of(&self, place: Place) -> f64 {
         let of_place = self.found().filter(|cause| cause.what.place() == place);
-        of_place.map(|cause| self.share_of_lost(cause)).sum()
+        of_place.map(|cause| self.share_of_excess(cause)).sum()
     }
 
     /// Did the reflector run on the host that measured in every cause in which it was late?
@@ -238,7 +242,7 @@ impl Explanation {
 
     /// Is it known of any packet when it was answered?
     pub const fn has_times(&self) -> bool {
-        self.answered > self.said + self.untimed
+        self.answered > self.answered_in_summaries + self.untimed
     }
 
     /// What is slow, in a sentence or two; empty where nothing was answered.
@@ -321,13 +325,13 @@ struct Alike {
     together: usize,
     /// Other causes of that name.
     others: usize,
-    /// The share of the excess delay that they and this one took, 0 to 1, as [`Explanation::share_of_lost`].
+    /// The share of the excess delay that they and this one took, 0 to 1, as [`Explanation::share_of_excess`].
     share: f64,
 }
 
 impl Alike {
-    /// `lost_ns` is all that their share is of.
-    fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains, lost_ns: f64) -> Self {
+    /// `excess_ns` is all that their share is of.
+    fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains, excess_ns: f64) -> Self {
         let LateCause::Ran { who, .. } = what else {
             return Self {
                 together: 0,
@@ -341,7 +345,7 @@ impl Alike {
         Self {
             together: trains.together(who),
             others: of_name.clone().count() - 1,
-            share: of_name.map(|(_, tally)| tally.lost_ns).sum::<f64>() / lost_ns,
+            share: of_name.map(|(_, tally)| tally.excess_ns).sum::<f64>() / excess_ns,
         }
     }
 }
@@ -354,7 +358,7 @@ struct CauseContext<'a> {
     /// The run's own load that goes through the queue in which packets were late, in every combination in which they were; else empty.
     load: String,
     /// Packets were late in a queue that something other than their own probe may fill.
-    has_others: bool,
+    others_may_fill: bool,
     /// Packets were late in a queue that a shaper empties.
     is_shaped: bool,
     alike: &'a Alike,
@@ -402,7 +406,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let mut gathered = Gathered::new(run, &trains, resolved);
     let ways = std::mem::take(&mut gathered.ways).finish(resolved);
     let sending = SendTimes::new(&gathered.streams);
-    let said = gathered.said();
+    let summaries = gathered.in_summaries();
     let mut slow = slow::find(&gathered, resolved, baseline);
     let processes = Processes {
         trains: &trains,
@@ -425,9 +429,9 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         ),
         irregular: irregular(run, resolved, &gathered),
         slow,
-        sent: gathered.sent + said.sent,
-        answered: gathered.answered + said.answered(),
-        said: said.answered(),
+        sent: gathered.sent + summaries.sent,
+        answered: gathered.answered + summaries.answered(),
+        answered_in_summaries: summaries.answered(),
         untimed: gathered.untimed,
         too_late: gathered.too_late,
         handshakes: gathered.handshakes,
@@ -435,12 +439,12 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         repeated: run.trial_count() - gathered.trials,
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
         events: gathered.events,
-        lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
+        excess_ns: gathered.tallies.values().map(|tally| tally.excess_ns).sum(),
         all_stages: gathered.stages.all(),
         stages: gathered.stages.apart(),
         ways,
         causes,
-        effects: effects::find(&gathered.asked_for(), levels),
+        effects: effects::find(&gathered.primary_streams(), levels),
         changes: changes::find(run, &gathered.streams),
         unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),
@@ -465,8 +469,8 @@ struct CauseFinder<'a> {
     /// Where packets were dropped, in a few words.
     drops: &'a str,
     /// What late packets took longer than usual, ns: all of them, and those that were late by what the run did not ask for.
-    lost_ns: f64,
-    lost_unasked_ns: f64,
+    excess_ns: f64,
+    unasked_excess_ns: f64,
     /// The rhythms of processes, once one is asked for.
     rhythms: OnceCell<Vec<(&'a str, f64)>>,
 }
@@ -480,11 +484,11 @@ impl<'a> CauseFinder<'a> {
     ) -> Self {
         let lost = |of: &dyn Fn(&LateCause) -> bool| {
             let tallies = gathered.tallies.iter().filter(|(what, _)| of(what));
-            tallies.map(|(_, tally)| tally.lost_ns).sum::<f64>()
+            tallies.map(|(_, tally)| tally.excess_ns).sum::<f64>()
         };
         Self {
-            lost_ns: lost(&|_| true),
-            lost_unasked_ns: lost(&|what| !process(what, processes).1.is_asked_for()),
+            excess_ns: lost(&|_| true),
+            unasked_excess_ns: lost(&|what| !process(what, processes).1.is_run_load()),
             gathered,
             processes,
             slow,
@@ -500,8 +504,8 @@ impl<'a> CauseFinder<'a> {
             .map(|(what, tally)| self.cause(what, tally))
             .collect();
         causes.sort_by(|a, b| {
-            let asked_for = |cause: &Cause| cause.role.is_asked_for();
-            (asked_for(a).cmp(&asked_for(b))).then(b.lost_ns.total_cmp(&a.lost_ns))
+            let is_run_load = |cause: &Cause| cause.role.is_run_load();
+            (is_run_load(a).cmp(&is_run_load(b))).then(b.excess_ns.total_cmp(&a.excess_ns))
         });
         causes
     }
@@ -515,16 +519,16 @@ impl<'a> CauseFinder<'a> {
             None => rhythm::find(what, tally, &gathered.streams, trains, &self.rhythms),
         };
         let (process, role) = process(what, self.processes);
-        let lost_ns = match role.is_asked_for() {
-            true => self.lost_ns,
-            false => self.lost_unasked_ns,
+        let excess_ns = match role.is_run_load() {
+            true => self.excess_ns,
+            false => self.unasked_excess_ns,
         };
-        let alike = Alike::new(what, gathered, trains, lost_ns);
+        let alike = Alike::new(what, gathered, trains, excess_ns);
         let seen = CauseContext {
             process,
             role,
-            load: self.slow.load_beside(what),
-            has_others: self.slow.has_others_beside(what),
+            load: self.slow.load_through(what),
+            others_may_fill: self.slow.others_may_fill(what),
             is_shaped: self.slow.is_shaped(what),
             alike: &alike,
             driven: driven.as_ref(),
@@ -535,7 +539,7 @@ impl<'a> CauseFinder<'a> {
             what: what.clone(),
             packets: tally.packets,
             events: tally.events,
-            lost_ns: tally.lost_ns,
+            excess_ns: tally.excess_ns,
             worst: tally.worst,
             stages: tally.stages(),
             stopped: tally.stopped,

@@ -4,7 +4,7 @@
 use super::gather::{Gathered, GatheredStream, response};
 use super::rhythm::SendTimes;
 use super::roles::{Role, Roles};
-use super::slow::{Condition, HadCpu, Slow, WORTH};
+use super::slow::{Combination, HadCpu, MIN_SLOWING_SHARE, Slow};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_stats::anatomy::Place;
@@ -15,9 +15,9 @@ use delaylab_store::run::Run;
 use std::collections::BTreeMap;
 
 /// What has the CPU for less of the response than this is one of the others. Chosen by hand.
-const NAMED: f64 = 0.05;
+const MIN_NAMED_SHARE: f64 = 0.05;
 /// Packets of a stream that are looked at, at most; of more packets, this number, picked evenly.
-const MOST: usize = 100_000;
+const MAX_PACKETS: usize = 100_000;
 
 /// What is known of processes.
 #[derive(Debug, Clone, Copy)]
@@ -58,10 +58,10 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>, processes: Processes<'_>,
 }
 
 /// Does the prober's host take enough of it?
-fn waits_for_host(condition: &Condition) -> bool {
+fn waits_for_host(condition: &Combination) -> bool {
     let here = condition.spent.iter();
     let here = here.filter(|spent| spent.component.place() == Place::Prober);
-    here.map(|spent| spent.ns).sum::<f64>() >= WORTH * condition.usual_ns
+    here.map(|spent| spent.ns).sum::<f64>() >= MIN_SLOWING_SHARE * condition.usual_ns
 }
 
 /// Of each stream of a trial: of which condition it is, and what had the CPU.
@@ -88,7 +88,7 @@ fn of_trial(
             let over_tcp = row.method.is_stream();
             (0, CpuWaits::new(row.facts.records, over_tcp))
         });
-        if packets.is_multiple_of(stream.due.len().div_ceil(MOST)) {
+        if packets.is_multiple_of(stream.due.len().div_ceil(MAX_PACKETS)) {
             waits.push(record);
         }
         *packets += 1;
@@ -109,10 +109,10 @@ fn named(occupied: Occupied, processes: Processes<'_>) -> Vec<HadCpu> {
     for (who, kind, share) in occupied.shares() {
         let role = roles.role(&who.name, trains.process(&who));
         let measures = matches!(role, Role::Prober | Role::Reflector);
-        if kind == NoiseKind::SlowClockRead || measures || role.is_asked_for() {
+        if kind == NoiseKind::SlowClockRead || measures || role.is_run_load() {
             continue;
         }
-        if share < NAMED {
+        if share < MIN_NAMED_SHARE {
             others += share;
         } else if sending.drives(&who, trains).is_none() {
             named.push(HadCpu {

@@ -128,11 +128,11 @@ const fn protocol(kind: FlowControlKind) -> &'static str {
 /// The ports of a trial that may be paused.
 #[derive(Debug, Default)]
 pub(super) struct Paused {
-    ports: BTreeMap<Arc<str>, Port>,
+    ports: BTreeMap<Arc<str>, PausedPort>,
 }
 
 #[derive(Debug)]
-struct Port {
+struct PausedPort {
     /// The switch that it is of: since when it pauses at these intervals.
     pauses: Option<(Nanos, Pause)>,
     /// When flow control stopped it: since when, until when and for which share of that, of each priority.
@@ -158,7 +158,7 @@ impl Paused {
     }
 
     fn from_network(network: &Network, run: &Run, trial: u32) -> Self {
-        let mut seen = Seen::default();
+        let mut seen = PauseSeries::default();
         run.for_each_series_point(Some(trial), |point| match &*point.series {
             "backlog" => {
                 let (began, area) = seen
@@ -230,19 +230,19 @@ fn may_pause(trial: &Trial) -> bool {
 
 /// What series say.
 #[derive(Debug, Default)]
-struct Seen {
+struct PauseSeries {
     /// Of each queue: since when its backlog is known, and that backlog times ns.
     queues: BTreeMap<Arc<str>, (Nanos, f64)>,
     /// When each port was stopped, or each priority of it.
     stopped: BTreeMap<Arc<str>, Vec<Stretch>>,
 }
 
-impl Seen {
-    fn port(&self, network: &Network, name: &str) -> Option<Port> {
+impl PauseSeries {
+    fn port(&self, network: &Network, name: &str) -> Option<PausedPort> {
         if let Some(pause) = network.switch_of(name).and_then(|section| section.pause) {
             let began = self.queues.get(name).map_or(0, |(began, _)| *began);
             let (switch, _) = name.split_once('→')?;
-            return Some(Port {
+            return Some(PausedPort {
                 pauses: Some((began, pause)),
                 stopped: Vec::new(),
                 why: WhyPaused::Switch {
@@ -263,7 +263,7 @@ impl Seen {
         let stopped: Vec<Vec<Stretch>> = of_port.map(|(_, each)| each.clone()).collect();
         let share = stopped.iter().map(|stretches| mean(stretches));
         let share = share.fold(0.0, f64::max);
-        (share > 0.0).then(|| Port {
+        (share > 0.0).then(|| PausedPort {
             pauses: None,
             stopped,
             why: WhyPaused::FlowControl {

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// often as the law says (`examples/periodicity.rs` in `delaylab-stats`): that is then still about one in a thousand.
 const FALSE_ALARMS: f64 = 0.001 / 3.0;
 /// More probes of a stream are not looked at: this many say enough.
-const MOST_PROBES: usize = 2_000_000;
+const MAX_PROBES: usize = 2_000_000;
 
 /// At which intervals a cause comes.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ pub(super) fn find<'a>(
     }
     let (&at, due) = tally.due.iter().max_by_key(|(_, due)| due.len())?;
     let probes = &streams[at].due;
-    let probes = &probes[..probes.len().min(MOST_PROBES)];
+    let probes = &probes[..probes.len().min(MAX_PROBES)];
     let settings = Settings {
         false_alarms: FALSE_ALARMS,
         ..Settings::default()

@@ -33,7 +33,7 @@ pub enum Role {
 
 impl Role {
     /// Was it asked for, so that it is no finding?
-    pub const fn is_asked_for(self) -> bool {
+    pub const fn is_run_load(self) -> bool {
         matches!(self, Role::Stress | Role::Load)
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Routers that are named.
-const NAMED: usize = 4;
+const MAX_NAMED_ROUTERS: usize = 4;
 
 /// The rows of a run but for those of routers on the way.
 pub(super) fn others(run: &Run) -> Vec<&TrialRow> {
@@ -42,7 +42,7 @@ pub(super) fn sentence(run: &Run) -> Option<String> {
     (!each.is_empty()).then(|| {
         format!(
             "{}, which is no loss of the path: packets to the target came further",
-            a_few(&each, NAMED)
+            a_few(&each, MAX_NAMED_ROUTERS)
         )
     })
 }

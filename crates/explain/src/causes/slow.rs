@@ -11,7 +11,7 @@
 mod tests;
 mod words;
 
-use super::combination::{LEAST_NS, SLOW, agree, dropped};
+use super::combination::{MIN_SLOWER_NS, SLOW, agree, dropped};
 use super::gather::{Gathered, GatheredStream, median};
 use super::line::KnownPath;
 use super::paused::WhyPaused;
@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 // Shares that were chosen by hand: from where on a reader calls it that.
 
 /// What takes less of the response than this does not make it slow, and is not named next to what takes most.
-pub(super) const WORTH: f64 = 0.25;
+pub(super) const MIN_SLOWING_SHARE: f64 = 0.25;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
@@ -63,10 +63,10 @@ pub enum Baseline<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Against {
     /// Another combination of levels, by its label.
-    Condition(String),
+    Combination(String),
     /// What no packet can do without.
     #[default]
-    LeastDelay,
+    MinDelay,
     /// A condition of another run, by its label.
     Run(String),
 }
@@ -75,7 +75,7 @@ pub enum Against {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Slow {
     /// Of which something was answered.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Combination>,
     /// What they were to be held against.
     baseline: BaselineKind,
 }
@@ -112,7 +112,7 @@ pub struct HadCpu {
 
 /// One combination of levels, and one probe.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Condition {
+pub struct Combination {
     /// Its levels.
     pub factors: Vec<Factor>,
     /// Its probe.
@@ -128,7 +128,7 @@ pub struct Condition {
     /// Packets that were answered.
     pub answered: u64,
     /// The share of the packets that were sent that were lost, 0 to 1.
-    pub lost: f64,
+    pub loss_share: f64,
     /// Share of the packets that were not late of which TCP sent segments again, 0 to 1.
     pub sent_again: f64,
     /// What late packets were late by: most excess delay first.
@@ -162,7 +162,7 @@ pub struct Condition {
     /// How long all packets take there, late ones too, ns; `None` of the minimum delay, which has none.
     against_mean_ns: Option<f64>,
     /// What lines, distance and the switches themselves take, ns; `None` where the path is not known.
-    least_ns: Option<f64>,
+    min_delay_ns: Option<f64>,
     raw: Raw,
 }
 
@@ -205,11 +205,11 @@ struct Raw {
     known: KnownPath,
 }
 
-impl Condition {
+impl Combination {
     /// Does it take much longer than what it is compared with?
     pub fn is_slow(&self) -> bool {
         self.against_ns.is_some_and(|reference| {
-            self.usual_ns >= SLOW * reference && self.usual_ns - reference >= LEAST_NS
+            self.usual_ns >= SLOW * reference && self.usual_ns - reference >= MIN_SLOWER_NS
         })
     }
 
@@ -221,13 +221,15 @@ impl Condition {
     /// Is it slow against another one only because its path is another one? That is what the experiment asks for.
     fn is_slow_by_its_path(&self) -> bool {
         self.is_slow()
-            && self.against != Against::LeastDelay
-            && self.main().is_some_and(|main| main.component.is_least())
+            && self.against != Against::MinDelay
+            && self
+                .main()
+                .is_some_and(|main| main.component.is_part_of_min_delay())
     }
 
     /// Is the minimum delay of its path that of the other one?
-    fn has_path_of(&self, other: &Condition) -> bool {
-        match (self.least_ns, other.least_ns) {
+    fn has_path_of(&self, other: &Combination) -> bool {
+        match (self.min_delay_ns, other.min_delay_ns) {
             (Some(own), Some(other)) => agree([own, other].into_iter()),
             _ => true,
         }
@@ -239,18 +241,18 @@ impl Condition {
     }
 
     /// What else takes a good part of that: the largest first.
-    fn beside(&self, main: &Spent) -> Vec<Spent> {
-        let least = WORTH * self.usual_ns;
+    fn next_largest(&self, main: &Spent) -> Vec<Spent> {
+        let least = MIN_SLOWING_SHARE * self.usual_ns;
         let mut parts = self.parts();
-        let mut beside = Vec::new();
+        let mut next_largest = Vec::new();
         let mut last = main.clone();
         loop {
             parts.retain(|part| !last.component.covers(&part.component));
             match self.largest(parts.clone()) {
                 Some(next) if next.ns >= least => last = next,
-                _ => return beside,
+                _ => return next_largest,
             }
-            beside.push(last.clone());
+            next_largest.push(last.clone());
         }
     }
 
@@ -260,7 +262,7 @@ impl Condition {
             true => self.longer.clone(),
             false => self.spent.clone(),
         };
-        if self.is_slow() && self.against == Against::LeastDelay {
+        if self.is_slow() && self.against == Against::MinDelay {
             // One slow link is a cause as well, though the minimum delay of the path has it.
             parts.extend(self.slow_link().cloned());
         }
@@ -319,13 +321,13 @@ impl Condition {
     }
 
     /// Where packets spend their time, in the stages that another one tells apart as well.
-    fn spent_as(&self, other: &Condition) -> Vec<Spent> {
+    fn spent_as(&self, other: &Combination) -> Vec<Spent> {
         let common = in_common(&self.raw.stages, &other.raw.stages);
         let own: Vec<Part> = common.into_iter().map(|[own, _]| own).collect();
         self.raw.usual.spent(&own, &self.raw.known)
     }
 
-    fn hold_against(&mut self, other: &Condition, name: Against) {
+    fn hold_against(&mut self, other: &Combination, name: Against) {
         let theirs = other.spent_as(self);
         let ns_of = |component: &Component| {
             let mut found = theirs.iter().filter(|spent| spent.component == *component);
@@ -339,7 +341,7 @@ impl Condition {
     }
 
     /// What lines, distance and the switches themselves take is the least that a packet can do with.
-    fn hold_against_least(&mut self) {
+    fn hold_against_min_delay(&mut self) {
         let Raw {
             stages,
             usual,
@@ -347,12 +349,14 @@ impl Condition {
             ..
         } = &self.raw;
         self.spent = usual.spent(stages, known);
-        self.against = Against::LeastDelay;
-        self.against_ns = self.least_ns;
+        self.against = Against::MinDelay;
+        self.against_ns = self.min_delay_ns;
         self.against_mean_ns = None;
-        self.longer = longer(&self.spent, |component| match component.is_least() {
-            true => f64::INFINITY,
-            false => 0.0,
+        self.longer = longer(&self.spent, |component| {
+            match component.is_part_of_min_delay() {
+                true => f64::INFINITY,
+                false => 0.0,
+            }
         });
     }
 
@@ -381,7 +385,7 @@ impl Condition {
     }
 
     /// The same probe, state of the host and offered load.
-    fn is_like(&self, other: &Condition) -> bool {
+    fn is_like(&self, other: &Combination) -> bool {
         (&self.probe, self.host, &self.raw.loads) == (&other.probe, other.host, &other.raw.loads)
     }
 }
@@ -449,7 +453,7 @@ impl Slow {
     }
 
     /// The run's own load that goes through the queue in which packets were late, in every combination in which they were; else empty.
-    pub(super) fn load_beside(&self, what: &LateCause) -> String {
+    pub(super) fn load_through(&self, what: &LateCause) -> String {
         let LateCause::Queue { port } = what else {
             return String::new();
         };
@@ -466,7 +470,7 @@ impl Slow {
 
     /// Where packets were late in a queue: may anything else have filled it? Of packets that are in no condition, as handshakes during
     /// requests are, that is not known.
-    pub(super) fn has_others_beside(&self, what: &LateCause) -> bool {
+    pub(super) fn others_may_fill(&self, what: &LateCause) -> bool {
         let LateCause::Queue { port } = what else {
             return false;
         };
@@ -479,7 +483,7 @@ impl Slow {
         let LateCause::Queue { port } = what else {
             return false;
         };
-        let is_shaped = |condition: &Condition| {
+        let is_shaped = |condition: &Combination| {
             let ports = &condition.raw.known.shaped_ports;
             ports.contains(&**port)
         };
@@ -487,29 +491,29 @@ impl Slow {
     }
 
     /// Those with packets that were late by this.
-    fn late_by(&self, what: &LateCause) -> impl Iterator<Item = &Condition> {
+    fn late_by(&self, what: &LateCause) -> impl Iterator<Item = &Combination> {
         let conditions = self.conditions.iter();
         conditions.filter(move |condition| condition.late.iter().any(|late| late.what == *what))
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
     /// Handshakes during requests are in no condition, and what is the same simulation may be in several: what causes cost in all is
-    /// `lost_ns`, or more where conditions have more together.
+    /// `excess_ns`, or more where conditions have more together.
     pub(super) fn worst_in(
         &self,
         causes: &[&LateCause],
-        lost_ns: f64,
-    ) -> Option<(&Condition, f64)> {
+        excess_ns: f64,
+    ) -> Option<(&Combination, f64)> {
         if self.conditions.len() < 2 {
             return None;
         }
-        let lost = |condition: &Condition| -> f64 {
+        let lost = |condition: &Combination| -> f64 {
             let late = condition.late.iter();
             let of_these = late.filter(|late| causes.contains(&&late.what));
             of_these.map(|late| late.excess_ns).sum()
         };
         let all: f64 = self.conditions.iter().map(lost).sum();
-        let all = all.max(lost_ns);
+        let all = all.max(excess_ns);
         let of_each = self.conditions.iter().map(|one| (one, lost(one)));
         let (worst, most) = of_each.max_by(|a, b| a.1.total_cmp(&b.1))?;
         (all > 0.0).then_some((worst, most / all))
@@ -533,7 +537,7 @@ pub(super) fn find(
             levels_in_words(&stream.row.factors, None),
             stream.row.probe_name.as_str(),
         );
-        if distinct.counts(stream.row.facts.trace_hash, key.clone()) {
+        if distinct.is_first(stream.row.facts.trace_hash, key.clone()) {
             alike.entry(key).or_default().push(stream);
         }
     }
@@ -543,7 +547,7 @@ pub(super) fn find(
             handshakes.insert(levels.clone(), ns);
         }
     }
-    alike.retain(|_, streams| streams.iter().any(|stream| gathered.is_asked_for(stream)));
+    alike.retain(|_, streams| streams.iter().any(|stream| gathered.is_primary(stream)));
     let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
     let several = probes.len() > 1;
     // What a world says of the path of a trial stands in the row of one of its probes.
@@ -551,16 +555,16 @@ pub(super) fn find(
     for stream in &gathered.streams {
         let of_trial = drops.entry(stream.row.trial).or_default();
         let dropped = dropped(std::iter::once(stream.row));
-        of_trial.extend(dropped.filter(|it| !it.is_asked()));
+        of_trial.extend(dropped.filter(|it| !it.is_configured()));
     }
     let conditions = alike.iter().filter_map(|((levels, _), streams)| {
         let handshake = handshakes.get(levels.as_str()).copied();
         condition(streams, &drops, &planned, several, handshake)
     });
-    let mut conditions: Vec<Condition> = conditions.collect();
+    let mut conditions: Vec<Combination> = conditions.collect();
     hold(&mut conditions, baseline);
     conditions.sort_by(|a, b| {
-        let rank = |one: &Condition| match (one.is_slow(), one.is_slow_by_its_path()) {
+        let rank = |one: &Combination| match (one.is_slow(), one.is_slow_by_its_path()) {
             (true, false) => 0,
             (true, true) => 1,
             (false, _) => 2,
@@ -618,14 +622,14 @@ fn condition(
     planned: &BTreeMap<u32, &Planned>,
     several: bool,
     handshake: Option<f64>,
-) -> Option<Condition> {
+) -> Option<Combination> {
     let row = streams.first()?.row;
     let mut usual = Usual::default();
     let mut late = BTreeMap::<&LateCause, (u64, f64)>::new();
     let mut queues = BTreeMap::<String, Vec<String>>::new();
     for stream in streams {
         usual.merge(&stream.usual);
-        for (what, (packets, lost)) in &stream.late {
+        for (what, (packets, lost)) in &stream.excess_by_cause {
             let all = late.entry(what).or_default();
             *all = (all.0 + packets, all.1 + lost);
         }
@@ -660,13 +664,13 @@ fn condition(
     let spent = usual.spent(&parts, &known);
     let is_known = known.links.iter().any(|way| !way.is_empty());
     let least = spent.clone().into_iter();
-    let least = least.filter(|spent| spent.component.is_least());
+    let least = least.filter(|spent| spent.component.is_part_of_min_delay());
     let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
     let rates = known.links.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
     let answered = responses.clone().filter(|ns| ns.is_finite());
     let (sum, answered) = answered.fold((0.0, 0_u64), |(sum, count), ns| (sum + ns, count + 1));
-    Some(Condition {
+    Some(Combination {
         factors: row.factors.clone(),
         probe: row.probe_name.clone(),
         label,
@@ -676,7 +680,7 @@ fn condition(
             .collect(),
         packets: responses.count() as u64,
         answered,
-        lost: lost_share(&rows),
+        loss_share: lost_share(&rows),
         sent_again: usual.sent_again(),
         late,
         median_ns,
@@ -689,10 +693,10 @@ fn condition(
         paused: paused(streams),
         rates: rates.map(|link| (link.name.clone(), link.rate)).collect(),
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
-        against: Against::LeastDelay,
+        against: Against::MinDelay,
         against_ns: None,
         against_mean_ns: None,
-        least_ns: is_known.then(|| least.map(|spent| spent.ns).sum()),
+        min_delay_ns: is_known.then(|| least.map(|spent| spent.ns).sum()),
         raw: Raw {
             loads,
             stages: parts,
@@ -732,27 +736,27 @@ fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTree
 /// What a condition may be held against.
 #[derive(Clone, Copy)]
 enum Candidate<'a> {
-    Condition(&'a Condition),
-    LeastDelay,
+    Combination(&'a Combination),
+    MinDelay,
 }
 
-fn best<'a>(of: impl Iterator<Item = &'a Condition>) -> Option<&'a Condition> {
+fn best<'a>(of: impl Iterator<Item = &'a Combination>) -> Option<&'a Combination> {
     of.min_by(|a, b| a.usual_ns.total_cmp(&b.usual_ns))
 }
 
 /// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
 /// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path. Those whose path
 /// has another minimum delay come after that: what the experiment made of a path is not what is slow, unless nothing else is.
-fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
+fn hold(conditions: &mut [Combination], baseline: Baseline<'_>) {
     let all = conditions.to_vec();
     for condition in conditions {
         match baseline {
-            Baseline::Idle => condition.hold_against_least(),
+            Baseline::Idle => condition.hold_against_min_delay(),
             Baseline::Run(other) => match counterpart(condition, &other.conditions) {
                 Some(found) => {
                     condition.hold_against(found, Against::Run(found.label.clone()));
                 }
-                None => condition.hold_against_least(),
+                None => condition.hold_against_min_delay(),
             },
             Baseline::Best => hold_against_best(condition, &all),
         }
@@ -760,48 +764,48 @@ fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
 }
 
 /// The condition of another run that this one is held against: the best of its levels and probe, else of its probe, else of all.
-fn counterpart<'a>(condition: &Condition, theirs: &'a [Condition]) -> Option<&'a Condition> {
-    let levels = |of: &Condition| levels_in_words(&of.factors, None);
-    let same_probe = |other: &&Condition| other.probe == condition.probe;
-    let same = |other: &&Condition| same_probe(other) && levels(other) == levels(condition);
+fn counterpart<'a>(condition: &Combination, theirs: &'a [Combination]) -> Option<&'a Combination> {
+    let levels = |of: &Combination| levels_in_words(&of.factors, None);
+    let same_probe = |other: &&Combination| other.probe == condition.probe;
+    let same = |other: &&Combination| same_probe(other) && levels(other) == levels(condition);
     best(theirs.iter().filter(same))
         .or_else(|| best(theirs.iter().filter(same_probe)))
         .or_else(|| best(theirs.iter()))
 }
 
 /// Holds it against the first candidate against which it is slow, else against the minimum delay.
-fn hold_against_best(condition: &mut Condition, all: &[Condition]) {
-    let own_path = |it: &&Condition| it.has_path_of(condition);
-    let like = |it: &&Condition| it.is_like(condition);
-    let any = |it: &&Condition| it.probe == condition.probe;
+fn hold_against_best(condition: &mut Combination, all: &[Combination]) {
+    let own_path = |it: &&Combination| it.has_path_of(condition);
+    let like = |it: &&Combination| it.is_like(condition);
+    let any = |it: &&Combination| it.probe == condition.probe;
     let candidates = [
-        best(all.iter().filter(like).filter(own_path)).map(Candidate::Condition),
-        best(all.iter().filter(any).filter(own_path)).map(Candidate::Condition),
-        Some(Candidate::LeastDelay),
-        best(all.iter().filter(like)).map(Candidate::Condition),
-        best(all.iter().filter(any)).map(Candidate::Condition),
+        best(all.iter().filter(like).filter(own_path)).map(Candidate::Combination),
+        best(all.iter().filter(any).filter(own_path)).map(Candidate::Combination),
+        Some(Candidate::MinDelay),
+        best(all.iter().filter(like)).map(Candidate::Combination),
+        best(all.iter().filter(any)).map(Candidate::Combination),
     ];
     let candidates: Vec<Candidate<'_>> = candidates.into_iter().flatten().collect();
     for (at, candidate) in candidates.iter().enumerate() {
         match candidate {
-            Candidate::Condition(other) if hides(other, condition, candidates.get(at + 1)) => {
+            Candidate::Combination(other) if hides(other, condition, candidates.get(at + 1)) => {
                 continue;
             }
-            Candidate::Condition(other) => {
-                condition.hold_against(other, Against::Condition(other.label.clone()));
+            Candidate::Combination(other) => {
+                condition.hold_against(other, Against::Combination(other.label.clone()));
             }
-            Candidate::LeastDelay => condition.hold_against_least(),
+            Candidate::MinDelay => condition.hold_against_min_delay(),
         }
         if condition.is_slow() {
             return;
         }
     }
-    condition.hold_against_least();
+    condition.hold_against_min_delay();
 }
 
 /// Is a reference further beyond the next one than this is beyond the reference? Against what is that slow nothing is.
-fn hides(reference: &Condition, condition: &Condition, next: Option<&Candidate<'_>>) -> bool {
-    let Some(Candidate::Condition(next)) = next else {
+fn hides(reference: &Combination, condition: &Combination, next: Option<&Candidate<'_>>) -> bool {
+    let Some(Candidate::Combination(next)) = next else {
         return false;
     };
     let is_slow = reference.usual_ns >= SLOW * next.usual_ns;

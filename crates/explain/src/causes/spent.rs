@@ -58,7 +58,7 @@ impl Component {
     }
 
     /// Is it part of the minimum delay of a path, which no packet can do without?
-    pub const fn is_least(&self) -> bool {
+    pub const fn is_part_of_min_delay(&self) -> bool {
         matches!(
             self,
             Component::Serialisation(_)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// What packets spend in each stage: of a combination of levels and a probe, or of all.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct StageMeans {
+pub struct StageTimes {
     /// Its levels and, where there are several, its probe; empty of all.
     pub label: String,
     /// Its levels; `None` of all.
@@ -24,10 +24,10 @@ pub struct StageMeans {
     /// Packets that were late.
     pub late: u64,
     /// What they took longer than usual, altogether, ns.
-    pub lost_ns: f64,
+    pub excess_ns: f64,
 }
 
-impl StageMeans {
+impl StageTimes {
     /// The mean response of the packets that were not late, ns.
     pub fn usual_ns(&self) -> f64 {
         self.usual.iter().map(|part| part.ns).sum()
@@ -40,17 +40,17 @@ struct Sums {
     usual: Anatomies,
     excess: Anatomies,
     late: u64,
-    lost_ns: f64,
+    excess_ns: f64,
 }
 
 impl Sums {
-    fn means(&self) -> StageMeans {
-        StageMeans {
+    fn times(&self) -> StageTimes {
+        StageTimes {
             usual: self.usual.means(),
             excess: self.excess.sums(),
             late: self.late,
-            lost_ns: self.lost_ns,
-            ..StageMeans::default()
+            excess_ns: self.excess_ns,
+            ..StageTimes::default()
         }
     }
 }
@@ -70,11 +70,11 @@ impl Stages {
     }
 
     /// Packets of a stream that were late: what they took longer, in each stage and in all.
-    pub(super) fn late(&mut self, row: &TrialRow, excess: &Anatomies, late: u64, lost_ns: f64) {
+    pub(super) fn late(&mut self, row: &TrialRow, excess: &Anatomies, late: u64, excess_ns: f64) {
         self.both(row, |sums| {
             sums.excess.merge(excess);
             sums.late += late;
-            sums.lost_ns += lost_ns;
+            sums.excess_ns += excess_ns;
         });
     }
 
@@ -87,32 +87,32 @@ impl Stages {
     }
 
     /// Of all packets.
-    pub(super) fn all(&self) -> StageMeans {
-        self.all.means()
+    pub(super) fn all(&self) -> StageTimes {
+        self.all.times()
     }
 
     /// Of all as one where the mean responses of the packets that were not late agree; else of each combination that had late
     /// packets, that with the most excess delay first.
-    pub(super) fn apart(&self) -> Vec<StageMeans> {
+    pub(super) fn apart(&self) -> Vec<StageTimes> {
         let mut probes: Vec<&String> = self.each.keys().map(|(_, probe)| probe).collect();
         probes.sort_unstable();
         probes.dedup();
         let each = self
             .each
             .iter()
-            .map(|((_, probe), (factors, sums))| StageMeans {
+            .map(|((_, probe), (factors, sums))| StageTimes {
                 label: levels_in_words(factors, (probes.len() > 1).then_some(probe)),
                 factors: Some(factors.clone()),
                 probe: Some(probe.clone()),
-                ..sums.means()
+                ..sums.times()
             });
-        let mut each: Vec<StageMeans> = each.collect();
+        let mut each: Vec<StageTimes> = each.collect();
         let usual = each.iter().filter(|one| !one.usual.is_empty());
-        if agree(usual.map(StageMeans::usual_ns)) {
+        if agree(usual.map(StageTimes::usual_ns)) {
             return vec![self.all()];
         }
         each.retain(|one| one.late > 0);
-        each.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+        each.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
         each
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     use delaylab_stats::anatomy::{Stage, StageSet};
 
     /// Of these conditions, the mean response of packets that are not late in ms, and the excess of one that is.
-    fn stages(conditions: &[(&str, f64, f64)]) -> Vec<StageMeans> {
+    fn stages(conditions: &[(&str, f64, f64)]) -> Vec<StageTimes> {
         let part = |ms: f64| Part {
             stages: StageSet::only(Stage::ForwardPath),
             ns: ms * 1e6,
@@ -153,7 +153,7 @@ mod tests {
         ]);
         let told: Vec<_> = found
             .iter()
-            .map(|one| (one.label.as_str(), one.usual_ns(), one.late, one.lost_ns))
+            .map(|one| (one.label.as_str(), one.usual_ns(), one.late, one.excess_ns))
             .collect();
         assert_eq!(
             told,
@@ -168,6 +168,6 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!((all.label.as_str(), all.factors.as_ref()), ("", None));
-        assert_eq!((all.usual_ns(), all.late, all.lost_ns), (21e6, 2, 100e6));
+        assert_eq!((all.usual_ns(), all.late, all.excess_ns), (21e6, 2, 100e6));
     }
 }

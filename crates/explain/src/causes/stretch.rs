@@ -17,26 +17,26 @@ pub struct LossyStretch {
 }
 
 /// Of a stretch of fewer losses nothing is said. Chosen by hand.
-const LEAST_LOST: usize = 10;
+const MIN_LOST: usize = 10;
 /// Which share of the losses must lie in a stretch. Chosen by hand.
-const MOST: f64 = 0.9;
+const MIN_SHARE_OF_LOSSES: f64 = 0.9;
 /// Which share of the packets a stretch has at most: in a longer one losses lie hardly closer than elsewhere. Chosen by hand.
-const SHORT: f64 = 0.5;
+const MAX_SHARE_OF_PACKETS: f64 = 0.5;
 
 /// The shortest stretch that has nine tenths of the losses, where those would seldom lie so close by chance: a scan statistic. Of each
 /// packet in the order in which they were due this says when that was, and whether it was answered.
 pub(super) fn lossy_stretch(packets: &[(Nanos, bool)]) -> Option<LossyStretch> {
     let places = packets.iter().enumerate();
     let lost: Vec<usize> = places.filter(|(_, it)| !it.1).map(|(at, _)| at).collect();
-    let most = (MOST * lost.len() as f64).ceil() as usize;
-    if most < LEAST_LOST {
+    let most = (MIN_SHARE_OF_LOSSES * lost.len() as f64).ceil() as usize;
+    if most < MIN_LOST {
         return None;
     }
     let ends = lost.windows(most).map(|row| (row[0], row[most - 1]));
     let (first, last) = ends.min_by_key(|(first, last)| last - first)?;
     let length = last + 1 - first;
     let share = length as f64 / packets.len() as f64;
-    if share > SHORT || close_by_chance(lost.len(), most, share) >= RARE {
+    if share > MAX_SHARE_OF_PACKETS || close_by_chance(lost.len(), most, share) >= RARE {
         return None;
     }
     let start = packets.first()?.0;

@@ -41,7 +41,7 @@ pub(super) fn cause(what: LateCause, packets: u64, lost_ms: f64) -> Cause {
         what,
         packets,
         events: packets,
-        lost_ns: lost_ms * 1e6,
+        excess_ns: lost_ms * 1e6,
         worst: Worst::default(),
         stages: Vec::new(),
         stopped: 0,

@@ -10,7 +10,7 @@
 //! Combinations of levels are one where they agree; where they do not, each has its own line.
 
 use super::combination::agree;
-use crate::one_way::{Ends, MOST_OF_THEM, one_way};
+use crate::one_way::{MOST_OF_THEM, StampPoints, one_way};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
@@ -78,7 +78,7 @@ pub(super) struct StreamDelays {
     facts: RecordFacts,
     sent: Vec<Nanos>,
     /// There and back, between each of the ends that a delay may lie between.
-    delays: [[Vec<f64>; 2]; Ends::ALL.len()],
+    delays: [[Vec<f64>; 2]; StampPoints::ALL.len()],
     /// One packet in so many is kept.
     one_in: u64,
     seen: u64,
@@ -103,7 +103,7 @@ impl StreamDelays {
             return;
         }
         self.sent.push(record.t_send.unwrap_or(record.t_intended));
-        for (ends, delays) in Ends::ALL.into_iter().zip(&mut self.delays) {
+        for (ends, delays) in StampPoints::ALL.into_iter().zip(&mut self.delays) {
             for (delays, delay) in delays.iter_mut().zip(one_way(record, &self.facts, ends)) {
                 delays.push(delay);
             }
@@ -170,7 +170,7 @@ fn thin<T>(values: &mut Vec<T>) {
 
 /// What all trials come to: by the probe's name and the combination of levels.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ways(BTreeMap<String, BTreeMap<String, Combination>>);
+pub(super) struct WayDelays(BTreeMap<String, BTreeMap<String, Combination>>);
 
 /// Both ways of one probe in one combination of levels.
 #[derive(Debug, Clone, Default)]
@@ -220,9 +220,9 @@ impl Pooled {
 }
 
 /// What the least delay of a probe depends on: not on queues, which may be empty, but on the latency of the switches.
-type Way<'a> = (Path, u32, Dscp, [&'a Option<String>; 2]);
+type PathKey<'a> = (Path, u32, Dscp, [&'a Option<String>; 2]);
 
-fn way_of<'a>(planned: &'a Planned, probe: &str) -> Option<Way<'a>> {
+fn way_of<'a>(planned: &'a Planned, probe: &str) -> Option<PathKey<'a>> {
     let probe = planned.trial.probes.iter().find(|one| one.name == probe)?;
     let path = without_queues(&planned.trial.path);
     Some((path, probe.payload, probe.dscp, [&probe.from, &probe.to]))
@@ -242,7 +242,7 @@ fn without_queues(path: &Path) -> Path {
     }
 }
 
-impl Ways {
+impl WayDelays {
     /// A stream is at its end.
     pub(super) fn add(&mut self, row: &TrialRow, stream: &StreamDelays) {
         for way in 0..Direction::ALL.len() {
@@ -401,14 +401,14 @@ mod tests {
     }
 
     fn ways(stream: &StreamDelays) -> Vec<OneWay> {
-        let mut ways = Ways::default();
+        let mut ways = WayDelays::default();
         ways.add(&row(&[], None), stream);
         ways.finish(None)
     }
 
     #[test]
     fn combinations_that_differ_are_apart_the_slowest_first() {
-        let mut ways = Ways::default();
+        let mut ways = WayDelays::default();
         let quick = stream(ReflectorClock::Same, 1_000);
         let mut slow = quick.clone();
         slow.delays[0][0].iter_mut().for_each(|ns| *ns *= 20.0);
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn combinations_that_agree_are_one() {
-        let mut ways = Ways::default();
+        let mut ways = WayDelays::default();
         let stream = stream(ReflectorClock::Same, 1_000);
         for case in ["a", "b"] {
             let mut row = row(&[], None);

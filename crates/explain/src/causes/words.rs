@@ -96,9 +96,9 @@ const STALL_NS: f64 = 5e6;
 
 /// Did the thread that packets waited for not run, though nothing kept it from a CPU? It was stopped for most of them, or they waited
 /// long while nothing that was watched had its CPU.
-fn is_stall(sources: &[String], packets: u64, stopped: u64, lost_ns: f64) -> bool {
+fn is_stall(sources: &[String], packets: u64, stopped: u64, excess_ns: f64) -> bool {
     let watched = sources.iter().any(|source| source == TRACER);
-    is_mostly_stopped(stopped, packets) || watched && lost_ns >= STALL_NS * packets as f64
+    is_mostly_stopped(stopped, packets) || watched && excess_ns >= STALL_NS * packets as f64
 }
 
 /// [`is_stall`] of the packets of a cause.
@@ -107,7 +107,7 @@ fn is_stall_of(tally: &Tally, gathered: &Gathered<'_>) -> bool {
         &gathered.sources,
         tally.packets,
         tally.stopped,
-        tally.lost_ns,
+        tally.excess_ns,
     )
 }
 
@@ -122,7 +122,7 @@ const LIKELY_SENT_AGAIN_NS: f64 = 100e6;
 
 fn is_likely_sent_again(tally: &Tally, seen: &CauseContext<'_>) -> bool {
     let known = 2 * tally.sent_again >= tally.packets;
-    let mean = tally.lost_ns / tally.packets as f64;
+    let mean = tally.excess_ns / tally.packets as f64;
     let likely = mean >= LIKELY_SENT_AGAIN_NS && !seen.drops.is_empty();
     tally.over_tcp == tally.packets && (known || likely)
 }

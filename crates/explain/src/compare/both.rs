@@ -70,9 +70,9 @@ impl<'a> Both<'a> {
     }
 
     /// The same without handshakes that `ping` made during its requests, unless there is nothing else.
-    pub(super) fn asked_for(&self) -> Self {
+    pub(super) fn primary(&self) -> Self {
         let all = 0..self.streams.len();
-        let kept: Vec<usize> = all.filter(|&at| !self.is_beside(at)).collect();
+        let kept: Vec<usize> = all.filter(|&at| !self.is_auxiliary(at)).collect();
         let is_any = kept.iter().any(|&at| self.streams[at].series.is_none());
         if !is_any || kept.len() == self.streams.len() {
             return self.clone();
@@ -175,8 +175,8 @@ impl Data for Both<'_> {
         data.facts(from.stream)
     }
 
-    fn is_beside(&self, stream: usize) -> bool {
+    fn is_auxiliary(&self, stream: usize) -> bool {
         let origin = self.origin(stream);
-        origin.is_some_and(|(data, from)| data.is_beside(from.stream))
+        origin.is_some_and(|(data, from)| data.is_auxiliary(from.stream))
     }
 }

@@ -9,16 +9,16 @@ use delaylab_stats::summary::{AnatomyAt, Summary};
 use std::ops::Range;
 
 /// A share of the difference below this is not worth a word. Chosen by hand, as the next one.
-const WORTH: f64 = 0.1;
+const MIN_NAMED_SHARE: f64 = 0.1;
 /// A share above this is all of it.
-const ALL: f64 = 0.95;
+const SHARE_OF_ALL: f64 = 0.95;
 /// A share above this is more than all: other stages make up for what is beyond.
-const MORE_THAN_ALL: f64 = 2.0 - ALL;
+const MORE_THAN_ALL: f64 = 2.0 - SHARE_OF_ALL;
 /// Records around a quantile move as it does if they move by its shift times this. Chosen by hand: beyond, their stages are those of
 /// other packets.
 const MOVES_ALIKE: Range<f64> = 0.5..2.0;
 /// More stages are not named.
-const MOST: usize = 3;
+const MAX_NAMED_STAGES: usize = 3;
 
 /// The anatomy at a quantile in both runs, in the stages that both tell apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,13 +78,13 @@ impl Carried {
             let ns = format_duration_f64((largest * self.difference()).abs());
             return format!("the {first} is {ns} {longer}, other stages are {other}");
         }
-        if largest >= ALL {
+        if largest >= SHARE_OF_ALL {
             return format!("all of that is in the {first}");
         }
         let worth = shares
             .iter()
-            .filter(|(_, share)| *share >= WORTH)
-            .take(MOST);
+            .filter(|(_, share)| *share >= MIN_NAMED_SHARE)
+            .take(MAX_NAMED_STAGES);
         let each: Vec<_> = worth
             .map(|(stages, share)| format!("{} in the {stages}", format_share(*share)))
             .collect();

@@ -1,7 +1,7 @@
 //! What came out of a pair, in a sentence, the size of the effect first.
 
 use super::figures::{Figures, PairFigures, Silent, Tests};
-use super::looks::{ERROR, LOOKS, apart_from, is_clear, stretch, towards_zero};
+use super::looks::{ALPHA, EFFECTIVE_TESTS_PER_PAIR, apart_from, is_clear, stretch, towards_zero};
 use super::outage;
 use super::unanswered::unanswered;
 use super::unsure_loss::unsure_loss;
@@ -103,7 +103,7 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
         return Verdict {
             kind: Kind::Differs,
             text: differs(measure, shift, &carried)
-                + &median.map_or_else(String::new, |median| beside(measure, median, looks))
+                + &median.map_or_else(String::new, |median| median_clause(measure, median, looks))
                 + &further(measure, shift, shifts, looks)
                 + &no_level(measure, shifts)
                 + &unknown_tail(figures),
@@ -187,7 +187,7 @@ fn differs(measure: Measure, shift: &Shift, carried: &str) -> String {
 }
 
 /// ` Its median is 20 µs (2.1 %) longer.`, or that no difference of it can be told, which may still be larger than the one that is.
-fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
+fn median_clause(measure: Measure, median: &Shift, looks: usize) -> String {
     if is_clear(median, looks) {
         return format!(" The median is {}.", by(measure, median));
     }
@@ -351,7 +351,7 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
 /// pairs no p is small enough, and the smallest that there is must do.
 fn shape(tests: &Tests, looks: usize) -> String {
     let distance = &tests.kolmogorov_smirnov;
-    let by_chance = ERROR * LOOKS as f64 / looks.max(1) as f64;
+    let by_chance = ALPHA * EFFECTIVE_TESTS_PER_PAIR as f64 / looks.max(1) as f64;
     match distance.p {
         Ok(p) if p <= by_chance.max(distance.least_p) => format!(
             " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
@@ -455,7 +455,7 @@ mod tests {
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(Functional::Quantile);
         let of = |clear: &[Functional]| {
             let shifts = [p50, p99, p999].map(|f| shift(f, clear.contains(&f)));
-            told(&shifts, LOOKS).map(|shift| shift.statistic)
+            told(&shifts, EFFECTIVE_TESTS_PER_PAIR).map(|shift| shift.statistic)
         };
         assert_eq!(of(&[p50, p999]), Some(p50));
         assert_eq!(of(&[p50, p99, p999]), Some(p99));
@@ -497,7 +497,7 @@ mod tests {
         };
         let is_said = |p, deals: u32, pairs| {
             let least_p = 1.0 / f64::from(deals + 1);
-            !shape(&tests(p, least_p), LOOKS * pairs).is_empty()
+            !shape(&tests(p, least_p), EFFECTIVE_TESTS_PER_PAIR * pairs).is_empty()
         };
         for (deals, pairs) in [(1000, 1), (1000, 51), (1000, 200), (200, 12), (200, 51)] {
             let least_p = 1.0 / f64::from(deals + 1);

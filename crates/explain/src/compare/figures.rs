@@ -2,7 +2,7 @@
 
 use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
-use super::outage::{Outages, are_no_chance};
+use super::outage::{Outages, significant};
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
@@ -23,7 +23,7 @@ pub struct PairFigures {
     pub pair: Pair,
     /// It is of handshakes that `ping` made during its requests. They show what the network takes; what is said of all pairs leaves them
     /// out.
-    pub is_beside: bool,
+    pub is_auxiliary: bool,
     /// How packets ended, in A and in B.
     pub counts: [Counts; 2],
     /// The share of packets that were never answered.
@@ -35,7 +35,7 @@ pub struct PairFigures {
     /// Not all trials of both runs measure the time in the reflector up to the same moment: network includes it in both.
     pub joins_reflector: bool,
     /// Does another tool's summary stand for packets that have no records, in A and in B?
-    pub said: [bool; 2],
+    pub from_summary: [bool; 2],
     /// By how much one way may differ for no other reason than that the hosts' clocks do: the largest error of each side, ns.
     pub clock_error: f64,
     /// What both have, and what one has of which the other one lost everything.
@@ -114,8 +114,8 @@ pub enum Silent {
 
 impl Silent {
     /// The side of which nothing was answered, and how likely that is by chance.
-    fn by_chance([a, b]: &[Outages; 2]) -> Option<(Self, f64)> {
-        let chance = |own: &Outages, other: &Outages| own.ends.silent_by_chance(other.ends);
+    fn with_p([a, b]: &[Outages; 2]) -> Option<(Self, f64)> {
+        let chance = |own: &Outages, other: &Outages| own.ends.p_of_silence(other.ends);
         let of_a = chance(a, b).map(|chance| (Silent::A, chance));
         of_a.or_else(|| chance(b, a).map(|chance| (Silent::B, chance)))
     }
@@ -123,11 +123,13 @@ impl Silent {
 
 /// Says of each pair which side is never answered, where that is no chance.
 pub(super) fn find_silent(pairs: &mut [PairFigures]) {
-    let found = pairs.iter().map(|pair| Silent::by_chance(&pair.outages));
-    let (sides, chances): (Vec<_>, Vec<_>) = found.map(Option::unzip).unzip();
-    let is_none = are_no_chance(&chances);
-    for (pair, (side, is_none)) in pairs.iter_mut().zip(sides.into_iter().zip(is_none)) {
-        pair.silent = side.filter(|_| is_none);
+    let found = pairs.iter().map(|pair| Silent::with_p(&pair.outages));
+    let (sides, p_values): (Vec<_>, Vec<_>) = found.map(Option::unzip).unzip();
+    let is_significant = significant(&p_values);
+    for (pair, (side, is_significant)) in
+        pairs.iter_mut().zip(sides.into_iter().zip(is_significant))
+    {
+        pair.silent = side.filter(|_| is_significant);
     }
 }
 
@@ -169,11 +171,11 @@ impl PairFigures {
 pub(super) fn compare_pair(
     pair: &Pair,
     data: [&dyn Data; 2],
-    asked: &ComparisonRequest,
+    request: &ComparisonRequest,
 ) -> PairFigures {
     let facts = pair.facts(data);
     let shared = RecordFacts::shared(facts.clone());
-    let said = [0, 1].map(|side| Said::new(data[side], &pair.streams[side]));
+    let said = [0, 1].map(|side| ImportedSummary::new(data[side], &pair.streams[side]));
     let summaries =
         [0, 1].map(|side| summary(data[side], &pair.streams[side], shared, &said[side]));
     let carried = carried::at_every_quantile(&summaries[0], &summaries[1]);
@@ -187,7 +189,7 @@ pub(super) fn compare_pair(
         counts: summaries.map(|summary| summary.counts),
         loss: loss(&sides),
         silent: None,
-        said: said.each_ref().map(|said| !said.streams.is_empty()),
+        from_summary: said.each_ref().map(|said| !said.streams.is_empty()),
         outages,
         joins_reflector: facts
             .iter()
@@ -204,16 +206,18 @@ pub(super) fn compare_pair(
         distributions: [Vec::new(), Vec::new()],
         thinned: sides.each_ref().map(|side| side.thinned),
         verdict: Verdict::default(),
-        is_beside: pair.is_beside(data),
+        is_auxiliary: pair.is_auxiliary(data),
         pair: pair.clone(),
     };
-    for &measure in &asked.measures {
-        found.measure(measure, &sides, asked);
-        if measure == Measure::RoundTrip && found.said != [false; 2] {
-            found.figures.extend(said_figures(measure, &sides, &said));
+    for &measure in &request.measures {
+        found.measure(measure, &sides, request);
+        if measure == Measure::RoundTrip && found.from_summary != [false; 2] {
+            found
+                .figures
+                .extend(summary_figures(measure, &sides, &said));
         }
     }
-    if asked.full {
+    if request.full {
         found.stages(&sides);
     }
     found
@@ -235,29 +239,34 @@ fn total(counts: &Counts) -> u64 {
     counts.sent + counts.skipped + counts.local_error
 }
 
-fn summary(data: &dyn Data, streams: &[usize], facts: RecordFacts, said: &Said<'_>) -> Summary {
+fn summary(
+    data: &dyn Data,
+    streams: &[usize],
+    facts: RecordFacts,
+    said: &ImportedSummary<'_>,
+) -> Summary {
     let mut builder = SummaryBuilder::new(facts, EXACT_LIMIT);
     for &stream in streams {
         data.records(stream, &mut |record| builder.push(record));
     }
     for &stream in &said.streams {
-        let count = |name| data.said(stream, name).unwrap_or(0.0) as u64;
+        let count = |name| data.summary_figure(stream, name).unwrap_or(0.0) as u64;
         builder.count(count("sent"), count("lost"));
     }
     builder.finish()
 }
 
 /// Figures of another tool's summary, of a side of whose packets there is no record.
-struct Said<'a> {
+struct ImportedSummary<'a> {
     data: &'a dyn Data,
     /// Streams that have a summary and no packets.
     streams: Vec<usize>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ImportedSummary<'a> {
     fn new(data: &'a dyn Data, streams: &[usize]) -> Self {
         let streams = streams.iter().copied();
-        let is_known = |stream, name| data.said(stream, name).is_some();
+        let is_known = |stream, name| data.summary_figure(stream, name).is_some();
         let is_said = |&stream: &usize| ["sent", "lost"].iter().all(|it| is_known(stream, it));
         Self {
             data,
@@ -268,14 +277,16 @@ impl<'a> Said<'a> {
     /// A figure of the round trip; several of them are of several summaries, and there is none of all.
     fn round_trip(&self, statistic: &str) -> Option<f64> {
         match self.streams.as_slice() {
-            [only] => self.data.said(*only, &format!("round_trip_{statistic}_ns")),
+            [only] => self
+                .data
+                .summary_figure(*only, &format!("round_trip_{statistic}_ns")),
             _ => None,
         }
     }
 }
 
 /// Statistics of round trips that summaries of tools have, and what they are called there.
-const SAID: [(Functional, &str); 6] = [
+const SUMMARY_STATISTICS: [(Functional, &str); 6] = [
     (Functional::Min, "min"),
     (Functional::Mean, "mean"),
     (Functional::Quantile(0.5), "p50"),
@@ -286,7 +297,11 @@ const SAID: [(Functional, &str); 6] = [
 
 /// The round trip's statistics where a side has a summary alone, next to those of the other side's packets: without intervals, which
 /// need packets of both.
-fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -> Option<Figures> {
+fn summary_figures(
+    measure: Measure,
+    sides: &[Side<'_>; 2],
+    said: &[ImportedSummary<'_>; 2],
+) -> Option<Figures> {
     let packets = sides.each_ref().map(|side| {
         let values = side.measure(measure).unwrap_or_default().concat();
         let known = values.into_iter().filter(|value| !value.is_nan());
@@ -297,7 +312,7 @@ fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -
         said[side].round_trip(name).or_else(measured)
     };
     let none = || Err("figures of another tool have no packets".to_owned());
-    let shifts = SAID.map(|one| Shift {
+    let shifts = SUMMARY_STATISTICS.map(|one| Shift {
         statistic: one.0,
         a: value(0, one),
         b: value(1, one),
@@ -334,22 +349,22 @@ fn loss(sides: &[Side<'_>; 2]) -> Shift {
 }
 
 impl PairFigures {
-    fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], asked: &ComparisonRequest) {
+    fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], request: &ComparisonRequest) {
         let quantity = Quantity::Measure(measure);
         let [a, b] = sides.each_ref().map(|side| side.measure(measure));
         let has_some =
             |side: &Result<Trials, String>| side.as_ref().is_ok_and(|side| count(side) > 0);
-        if measure == SERVER && asked.headline != measure && ![&a, &b].into_iter().any(has_some) {
+        if measure == SERVER && request.headline != measure && ![&a, &b].into_iter().any(has_some) {
             // Most probes ask no server: that they have none of it is no news.
             return;
         }
         match (a, b) {
             (Ok(a), Ok(b)) => {
                 self.compare(quantity, &a, &b, sides);
-                if measure == asked.headline {
+                if measure == request.headline {
                     self.tests = tests(&a, &b);
                 }
-                if measure == asked.headline && asked.full {
+                if measure == request.headline && request.full {
                     self.curve = points(&sides[0].series(&a), &sides[1].series(&b));
                     self.distributions = [&a, &b].map(distribution);
                 }

@@ -48,7 +48,7 @@ pub enum Outcome {
     Failed,
     /// No.
     #[serde(rename = "false")]
-    Held,
+    Passed,
     /// The data do not say.
     #[serde(rename = "undecided")]
     Undecided,
@@ -56,10 +56,10 @@ pub enum Outcome {
 
 impl Outcome {
     /// For people.
-    pub const fn name(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Outcome::Failed => "holds",
-            Outcome::Held => "does not hold",
+            Outcome::Passed => "does not hold",
             Outcome::Undecided => "undecided",
         }
     }
@@ -129,10 +129,10 @@ impl LimitResult {
 ///
 /// # Errors
 /// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
-pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
+pub fn evaluate(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
     let both = &match names_probe(limit) {
         true => both.clone(),
-        false => both.asked_for(),
+        false => both.primary(),
     };
     match limit.bound {
         Bound::Value(_) => return judged(limit, &both.each_by_itself()),

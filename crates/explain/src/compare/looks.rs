@@ -16,13 +16,13 @@ use delaylab_stats::two_samples::Shift;
 /// How many independent tests the figures of a pair are worth: 1 for loss, and 3 for six shifts of the headline, which are of the same
 /// packets and together tell a difference by chance no more often than three independent tests would (by simulation,
 /// `delaylab-stats`, `examples/false_alarms.rs`).
-pub const LOOKS: usize = 4;
+pub const EFFECTIVE_TESTS_PER_PAIR: usize = 4;
 /// How often a difference is found by chance where nothing differs (α).
-pub(super) const ERROR: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 
 /// For how many independent tests verdicts allow: with R pairs of m said to differ, those of m/R pairs.
 pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
-    let all = LOOKS * pairs.len();
+    let all = EFFECTIVE_TESTS_PER_PAIR * pairs.len();
     let enough = |differ: &usize| {
         let looks = all.div_ceil(*differ);
         let clear = (pairs.iter()).filter(|pair| pair.is_any_clear(headline, looks));
@@ -34,7 +34,7 @@ pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
 
 /// The confidence that each of this many tests must have.
 fn confidence(looks: usize) -> f64 {
-    1.0 - ERROR / looks.max(1) as f64
+    1.0 - ALPHA / looks.max(1) as f64
 }
 
 /// What an interval is stretched by, where there are this many tests.

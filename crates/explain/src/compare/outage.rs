@@ -27,7 +27,7 @@ const SEVERAL: usize = 3;
 
 /// How packets that had their turn, and were waited for, ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ends {
+pub struct Endings {
     /// With what was sent, in time or late.
     pub answered: u64,
     /// Those of them that were answered after their time-out.
@@ -40,7 +40,7 @@ pub struct Ends {
     pub unsent: u64,
 }
 
-impl From<Counts> for Ends {
+impl From<Counts> for Endings {
     fn from(counts: Counts) -> Self {
         Self {
             answered: counts.answered(),
@@ -52,7 +52,7 @@ impl From<Counts> for Ends {
     }
 }
 
-impl Ends {
+impl Endings {
     /// These and those.
     pub(super) const fn and(self, other: Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Ends {
     }
 
     /// How likely it is by chance that none of these was answered, where others were; `None` of a few, and where that is not so.
-    pub(super) fn silent_by_chance(self, others: Self) -> Option<f64> {
+    pub(super) fn p_of_silence(self, others: Self) -> Option<f64> {
         let both = self.and(others);
         let lost = both.all() - both.answered;
         let [all, lost, own] = [both.all(), lost, self.all()].map(|count| count as usize);
@@ -130,19 +130,19 @@ impl Ends {
 
 /// Which of these p-values are significant at a false discovery rate of [`RARE`] (Benjamini and Hochberg 1995): with R of m found to be,
 /// those of less than R/m of it. `None` is not tested, and is not significant.
-pub(super) fn are_no_chance(chances: &[Option<f64>]) -> Vec<bool> {
-    let mut ranked: Vec<f64> = chances.iter().flatten().copied().collect();
+pub(super) fn significant(p_values: &[Option<f64>]) -> Vec<bool> {
+    let mut ranked: Vec<f64> = p_values.iter().flatten().copied().collect();
     ranked.sort_by(f64::total_cmp);
-    let each = RARE / chances.len() as f64;
+    let each = RARE / p_values.len() as f64;
     let is_rare = |(before, chance): &(usize, &f64)| **chance < each * (before + 1) as f64;
     let most = ranked.iter().enumerate().rev().find(is_rare);
     let is_one = |chance: &Option<f64>| chance.zip(most).is_some_and(|(it, (_, most))| it <= *most);
-    chances.iter().map(is_one).collect()
+    p_values.iter().map(is_one).collect()
 }
 
 /// One stream of packets in one trial.
 struct Trial {
-    ends: Ends,
+    ends: Endings,
     /// Packets before the first that was answered; 0 where none was.
     first: u64,
     /// Packets of the longest row of losses between two that were answered.
@@ -163,12 +163,12 @@ impl Trial {
                 packets.push((record.t_intended, record.answered()));
             }
         });
-        let mut trial = Self::from_packets(Ends::from(counts), packets);
+        let mut trial = Self::from_packets(Endings::from(counts), packets);
         trial.outage = trial.outage.filter(|outage| !late.lasts_over(outage));
         trial
     }
 
-    fn from_packets(ends: Ends, packets: Vec<(Nanos, bool)>) -> Self {
+    fn from_packets(ends: Endings, packets: Vec<(Nanos, bool)>) -> Self {
         let rows = outage::at_both_ends(packets);
         let is_alive = ends.answered > 0;
         Self {
@@ -236,7 +236,7 @@ pub struct Outages {
     /// Trials.
     pub trials: usize,
     /// How their packets ended.
-    pub ends: Ends,
+    pub ends: Endings,
     /// Trials of which no packet was answered, where others were, and which is no chance.
     pub dead: usize,
     /// Trials that ended in an outage; none of them is dead.
@@ -266,10 +266,10 @@ impl Outages {
     /// Those of this many packets at least.
     fn of_at_least(least: u64, trials: &[Trial]) -> Self {
         let answered = trials.iter().filter(|trial| trial.ends.answered > 0);
-        let alive = answered.fold(Ends::default(), |sum, trial| sum.and(trial.ends));
+        let alive = answered.fold(Endings::default(), |sum, trial| sum.and(trial.ends));
         // A side that is never answered at all is said to be that.
         let is_silent = |trial: &&Trial| {
-            let chance = trial.ends.silent_by_chance(alive);
+            let chance = trial.ends.p_of_silence(alive);
             chance.is_some_and(|chance| trials.len() as f64 * chance < RARE)
         };
         let mut dead: Vec<&Trial> = trials.iter().filter(is_silent).collect();
@@ -282,7 +282,7 @@ impl Outages {
         let in_ended: u64 = ended.iter().map(|outage| outage.packets as u64).sum();
         Self {
             trials: trials.len(),
-            ends: (trials.iter()).fold(Ends::default(), |sum, trial| sum.and(trial.ends)),
+            ends: (trials.iter()).fold(Endings::default(), |sum, trial| sum.and(trial.ends)),
             dead: dead.len(),
             ended: ended.len(),
             // The first of those that are as long.
@@ -383,10 +383,10 @@ mod tests {
     fn trial(count: i64, lost: impl FnMut(&i64) -> bool) -> Trial {
         let lost: Vec<bool> = (0..count).collect::<Vec<_>>().iter().map(lost).collect();
         let number = lost.iter().filter(|&&lost| lost).count() as u64;
-        let ends = Ends {
+        let ends = Endings {
             answered: count as u64 - number,
             lost: number,
-            ..Ends::default()
+            ..Endings::default()
         };
         let due = (0..).map(|n| n * 5_000_000);
         Trial::from_packets(ends, due.zip(lost.iter().map(|lost| !lost)).collect())
@@ -421,21 +421,21 @@ mod tests {
     #[test]
     fn where_many_are_silent_none_is_hidden_by_how_many_there_are() {
         // Five of five lost beside five answered.
-        let five = Ends {
+        let five = Endings {
             lost: 5,
-            ..Ends::default()
+            ..Endings::default()
         };
-        let answered = Ends {
+        let answered = Endings {
             answered: 5,
-            ..Ends::default()
+            ..Endings::default()
         };
-        let chance = five.silent_by_chance(answered).unwrap();
-        assert_eq!(are_no_chance(&[Some(chance); 3]), [true; 3]);
+        let chance = five.p_of_silence(answered).unwrap();
+        assert_eq!(significant(&[Some(chance); 3]), [true; 3]);
         let one_of_three = [Some(chance), None, Some(1.0)];
-        assert_eq!(are_no_chance(&one_of_three), [false; 3]);
-        assert_eq!(are_no_chance(&[Some(0.0), None]), [true, false]);
-        assert!(are_no_chance(&[]).is_empty());
-        assert_eq!(answered.silent_by_chance(five), None);
+        assert_eq!(significant(&one_of_three), [false; 3]);
+        assert_eq!(significant(&[Some(0.0), None]), [true, false]);
+        assert!(significant(&[]).is_empty());
+        assert_eq!(answered.p_of_silence(five), None);
     }
 
     #[test]

@@ -38,9 +38,9 @@ impl Pair {
     }
 
     /// Is it of handshakes that `ping` made during its requests, in both runs?
-    pub(super) fn is_beside(&self, data: [&dyn Data; 2]) -> bool {
+    pub(super) fn is_auxiliary(&self, data: [&dyn Data; 2]) -> bool {
         let mut sides = data.into_iter().zip(&self.streams);
-        sides.all(|(data, streams)| streams.iter().all(|&stream| data.is_beside(stream)))
+        sides.all(|(data, streams)| streams.iter().all(|&stream| data.is_auxiliary(stream)))
     }
 
     /// `wait 1ms, probe echo`, of the factors that vary.
@@ -200,7 +200,7 @@ fn cells(streams: &[StreamInfo], shared: &[String]) -> Vec<Cell> {
             cells.len() - 1
         });
         // A copy of a simulation says nothing more of its cell.
-        if distinct.counts(stream.trace_hash, at) {
+        if distinct.is_first(stream.trace_hash, at) {
             cells[at].streams.push(index);
         }
     }

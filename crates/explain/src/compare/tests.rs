@@ -3,7 +3,7 @@
 
 use super::both::Both;
 use super::decide::shift_of;
-use super::limits::{LimitResult, Outcome, held};
+use super::limits::{LimitResult, Outcome, evaluate};
 use super::*;
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
 use delaylab_model::method::Method;
@@ -166,7 +166,7 @@ fn a_probe_that_does_not_change_hides_no_median_that_does() {
     };
     let (a, b) = (run([13.6, 14.4]), run([22.7, 22.75]));
     let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
-    assert_eq!(found.looks, 2 * looks::LOOKS);
+    assert_eq!(found.looks, 2 * looks::EFFECTIVE_TESTS_PER_PAIR);
     let [web, other] = ["web", "other"].map(|probe| {
         let mut pairs = found.pairs.iter();
         pairs.find(|pair| pair.pair.probes[0] == probe).unwrap()
@@ -404,7 +404,7 @@ fn repeats_of_two_hosts_tell_the_reflector_apart() {
     let found = compared(&side(0, 1), &side(5_000_000, 9));
     let text = &found.verdict.text;
     assert!(text.contains("all of that is in the reflector"), "{text}");
-    let stage = found.mostly_in(Measure::Response, looks::LOOKS);
+    let stage = found.mostly_in(Measure::Response, looks::EFFECTIVE_TESTS_PER_PAIR);
     assert_eq!(
         stage.map(|stage| stage.name()).as_deref(),
         Some("reflector")
@@ -439,7 +439,7 @@ fn network_means_the_same_in_both_runs() {
     // B's own value is what B has it to be.
     assert_eq!(
         outcome(&without, &with, "p50(network) > 29us"),
-        Outcome::Held
+        Outcome::Passed
     );
 }
 
@@ -589,7 +589,7 @@ fn a_limit_has_the_values_of_a_and_of_b() {
     for (a, b) in [(&short, &long), (&long, &short)] {
         for limit in ["p50(response) > +10%", "p50(response) > +1us"] {
             let both = Both::new(a, b).unwrap();
-            let held = held(&Limit::parse(limit).unwrap(), &both).unwrap();
+            let held = evaluate(&Limit::parse(limit).unwrap(), &both).unwrap();
             let found = compared_in(Measure::Response, a, b);
             let median = median_of(shifts(&found, Measure::Response));
             assert_eq!((held[0].a, held[0].b), (median.a, median.b), "{limit}");
@@ -868,7 +868,7 @@ fn a_combination_that_lost_everything_comes_first_and_fails() {
         ("p99(response) > +10%", Outcome::Failed),
         ("p99(response | wait in [1ms, 4ms]) > +10%", Outcome::Failed),
         ("p99(response) > 1s", Outcome::Failed),
-        ("p50(response | wait=1ms) > +50%", Outcome::Held),
+        ("p50(response | wait=1ms) > +50%", Outcome::Passed),
         ("lost > 10%", Outcome::Failed),
     ] {
         assert_eq!(outcome(&a, &b, limit), expected, "{limit}");
@@ -935,7 +935,7 @@ fn medians_far_apart_are_told_however_slowly_delay_changes() {
     for seed in 0..20 {
         let (a, b) = (wander(2e6, 200e3, seed), wander(80e6, 500e3, seed + 100));
         assert_eq!(outcome(&a, &b, text), Outcome::Failed, "{seed}");
-        assert_eq!(outcome(&b, &a, text), Outcome::Held, "{seed}");
+        assert_eq!(outcome(&b, &a, text), Outcome::Passed, "{seed}");
         let found = compared(&a, &b).verdict;
         assert_eq!(found.kind, Kind::Differs, "{seed}: {}", found.text);
         let again = wander(2e6, 200e3, seed + 200);
@@ -979,7 +979,7 @@ fn a_queue_that_runs_away_differs() {
         ("p50(response) > 50ms", Outcome::Failed),
         ("p50(response) > +10%", Outcome::Failed),
         ("p50(response) > 180ms", Outcome::Undecided),
-        ("p50(response) > 300ms", Outcome::Held),
+        ("p50(response) > 300ms", Outcome::Passed),
     ] {
         assert_eq!(outcome(&a, &b, text), expected, "{text}");
     }
@@ -1122,7 +1122,7 @@ fn an_outage_behind_a_late_packet_is_one() {
 
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<LimitResult> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
-    held(&limit, &Both::new(a, b).unwrap()).unwrap()
+    evaluate(&limit, &Both::new(a, b).unwrap()).unwrap()
 }
 
 fn outcome(a: &Samples, b: &Samples, text: &str) -> Outcome {
@@ -1133,7 +1133,7 @@ fn outcome(a: &Samples, b: &Samples, text: &str) -> Outcome {
 
 #[test]
 fn limits_of_every_form() {
-    use Outcome::{Failed, Held, Undecided};
+    use Outcome::{Failed, Passed, Undecided};
     let a = run(&[PLAIN]);
     let b = run(&[Recipe {
         path: 1.3,
@@ -1143,26 +1143,26 @@ fn limits_of_every_form() {
     }]);
     for (text, expected) in [
         ("p50(response) > +10%", Failed),
-        ("p50(response) > +50%", Held),
+        ("p50(response) > +50%", Passed),
         ("p50(response) > +20us", Failed),
-        ("p50(response) > +1ms", Held),
-        ("p50(response) < -5%", Held),
+        ("p50(response) > +1ms", Passed),
+        ("p50(response) < -5%", Passed),
         ("p50(response) > -5%", Failed),
         ("p50(response) > 100us", Failed),
-        ("p50(response) > 1s", Held),
+        ("p50(response) > 1s", Passed),
         ("p50(response) < 1s", Failed),
         ("p50(response | probe=echo) > +10%", Failed),
         ("sd(network) > +10us", Undecided),
         ("sd(network) > +10%", Failed),
         ("lost > 1%", Failed),
-        ("lost > 10%", Held),
+        ("lost > 10%", Passed),
         ("lost > +1%", Failed),
-        ("lost > +10%", Held),
+        ("lost > +10%", Passed),
         ("mean(lost) > +1%", Failed),
         ("share(response > 300us) > +5%", Failed),
-        ("count(response) < 1000", Held),
+        ("count(response) < 1000", Passed),
         ("max(response) > 1us", Failed),
-        ("max(response) > 1s", Held),
+        ("max(response) > 1s", Passed),
         ("max(response) > +10%", Undecided),
         ("p999(response) > +10%", Undecided),
         ("for each probe: p50(response) > +10%", Failed),
@@ -1175,7 +1175,7 @@ fn limits_of_every_form() {
         );
     }
     let constant = &limits(&a, &b, "sd(reflector) > +10%")[0];
-    assert_eq!((constant.outcome, constant.value), (Held, Some(0.0)));
+    assert_eq!((constant.outcome, constant.value), (Passed, Some(0.0)));
     let found = &limits(&a, &b, "p50(response) > +10%")[0];
     let interval = found.interval.unwrap();
     assert!(found.reason.contains(" in A: +2"), "{}", found.reason);
@@ -1218,7 +1218,7 @@ fn a_limit_relative_to_nothing_is_decided() {
         ("p50(local_queue) > +10%", Outcome::Failed),
         ("p50(local_queue | wait=1ms) > +10%", Outcome::Failed),
         ("mean(local_queue) > -5%", Outcome::Failed),
-        ("p50(local_queue) < -10%", Outcome::Held),
+        ("p50(local_queue) < -10%", Outcome::Passed),
     ] {
         assert_eq!(outcome(&none, &some, limit), expected, "{limit}");
     }
@@ -1227,7 +1227,7 @@ fn a_limit_relative_to_nothing_is_decided() {
     assert_eq!((held.value, held.bound), (None, 0.1));
     assert_eq!(
         outcome(&none, &none, "p50(local_queue) > +10%"),
-        Outcome::Held
+        Outcome::Passed
     );
 }
 
@@ -1288,7 +1288,7 @@ fn what_cannot_be_held_is_an_error() {
             "share no factor `wait`",
         ),
     ] {
-        let error = held(&Limit::parse(text).unwrap(), &both).unwrap_err();
+        let error = evaluate(&Limit::parse(text).unwrap(), &both).unwrap_err();
         assert!(error.contains(says), "{text}: {error}");
         assert!(!error.contains("A or B"), "{text}: {error}");
     }
@@ -1338,8 +1338,8 @@ fn handshakes_beside_requests_are_in_no_verdict_and_in_no_condition_that_does_no
         assert!((after / before - 1.0).abs() < 0.1, "{found:?}");
     }
     let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
-    assert!(found.whole.is_none() && found.looks == looks::LOOKS);
-    let beside: Vec<bool> = found.pairs.iter().map(|pair| pair.is_beside).collect();
+    assert!(found.whole.is_none() && found.looks == looks::EFFECTIVE_TESTS_PER_PAIR);
+    let beside: Vec<bool> = found.pairs.iter().map(|pair| pair.is_auxiliary).collect();
     assert_eq!(beside, [false, true]);
     assert_eq!(found.pairs[0].verdict.kind, Kind::Differs);
 }
@@ -1389,7 +1389,7 @@ fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
     let both = Both::new(&sizes, &sizes).unwrap();
     for bound in ["5ms", "+5ms", "+5", "-3B"] {
         let text = format!("slope(p50(response) on size) > {bound}");
-        let error = held(&Limit::parse(&text).unwrap(), &both).unwrap_err();
+        let error = evaluate(&Limit::parse(&text).unwrap(), &both).unwrap_err();
         assert!(error.contains("counts ns/B, and its bound"), "{error}");
         assert!(error.contains("write `1ns / 1B`"), "{error}");
     }
@@ -1399,8 +1399,8 @@ fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
     }
     for (bound, expected) in [
         ("> 1ns / 1B", Outcome::Failed),
-        ("> 1ms / 1B", Outcome::Held),
-        ("> +1us / 1B", Outcome::Held),
+        ("> 1ms / 1B", Outcome::Passed),
+        ("> +1us / 1B", Outcome::Passed),
     ] {
         let text = format!("slope(p50(response) on size) {bound}");
         assert_eq!(outcome(&sizes, &sizes, &text), expected, "{text}");
@@ -1424,7 +1424,7 @@ fn an_outage_to_the_end_is_a_change_and_no_chance() {
     );
     let found = compared(&a, &b);
     assert_eq!(found.verdict.kind, Kind::Differs);
-    assert!(found.loss_differs(looks::LOOKS));
+    assert!(found.loss_differs(looks::EFFECTIVE_TESTS_PER_PAIR));
     let says = "B is not answered any more from 153 ms on (247 packets in a row): B loses 62 % of its packets and A 0 %.";
     assert!(
         found.verdict.text.starts_with(says),

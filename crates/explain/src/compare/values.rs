@@ -10,9 +10,9 @@ use delaylab_stats::random::SplitMix;
 use delaylab_stats::two_samples::Series;
 
 /// Values of a side that are held at once: 8 MB of each measure and stage.
-const MOST: u64 = 1_000_000;
+const MAX_VALUES: u64 = 1_000_000;
 /// Values of a side that tests go through. A permutation test deals them out a thousand times.
-const TESTED: usize = 50_000;
+const MAX_TESTED_VALUES: usize = 50_000;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl<'a> Side<'a> {
             data,
             streams,
             residence,
-            thinned: packets.div_ceil(MOST).max(1) as usize,
+            thinned: packets.div_ceil(MAX_VALUES).max(1) as usize,
         }
     }
 
@@ -169,7 +169,7 @@ pub(super) fn values(
 /// As many of them as tests go through.
 pub(super) fn few(trials: &[Vec<f64>]) -> Trials {
     let all: usize = trials.iter().map(Vec::len).sum();
-    let each = all.div_ceil(TESTED).max(1);
+    let each = all.div_ceil(MAX_TESTED_VALUES).max(1);
     let thin = |(at, values): (usize, &Vec<f64>)| {
         let mut thinner = Thinner::new(each, at);
         let kept = values.iter().copied().filter(|_| thinner.takes());

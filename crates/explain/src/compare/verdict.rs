@@ -14,7 +14,7 @@ pub enum Kind {
 
 impl Kind {
     /// The word for programs.
-    pub const fn name(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Kind::Differs => "differs",
             Kind::NoDifference => "no_difference",

@@ -98,9 +98,9 @@ impl Whole {
 }
 
 /// Pairs that are named in one sentence.
-const NAMED: usize = 3;
+const MAX_NAMED_PAIRS: usize = 3;
 /// From here on a change that may be chance is worth a word: 5 %, as a natural logarithm of a ratio. Chosen by hand.
-const WORTH: f64 = 0.05;
+const WORTH_LN_RATIO: f64 = 0.05;
 /// What people notice: the worst of these is what a pair is known for.
 const NOTICED: [Functional; 3] = [
     Functional::Quantile(0.99),
@@ -108,7 +108,7 @@ const NOTICED: [Functional; 3] = [
     Functional::Quantile(0.5),
 ];
 /// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
-const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
+const WORTH_UNBOUNDED_LN_RATIO: f64 = std::f64::consts::LN_2;
 
 /// The sentences.
 struct Words<'a> {
@@ -178,7 +178,7 @@ impl<'a> Words<'a> {
             if silent.is_empty() {
                 return None;
             }
-            let named = a_few(&silent, NAMED);
+            let named = a_few(&silent, MAX_NAMED_PAIRS);
             let (letter, other) = match side {
                 Silent::A => ("A", "B"),
                 Silent::B => ("B", "A"),
@@ -343,8 +343,8 @@ impl<'a> Words<'a> {
         let pairs = pairs.filter(|pair| pair.verdict.kind == Kind::NoDifference);
         let moves = pairs.flat_map(|pair| self.moves(pair, false));
         let moves = moves.filter(|moved| match &moved.shift.absolute {
-            Ok(_) => moved.by.abs() >= WORTH,
-            Err(_) => moved.by.abs() >= WORTH_UNBOUNDED,
+            Ok(_) => moved.by.abs() >= WORTH_LN_RATIO,
+            Err(_) => moved.by.abs() >= WORTH_UNBOUNDED_LN_RATIO,
         });
         let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
         most.map_or_else(String::new, |moved| {

@@ -83,7 +83,7 @@ impl Gatherer {
                 }),
             }
             let place = (member.trial, member.probe);
-            if distinct.counts(member.trace_hash, (group, member.probe)) {
+            if distinct.is_first(member.trace_hash, (group, member.probe)) {
                 gatherer.members.insert(place, (group, member.facts));
             }
         }

@@ -1,7 +1,7 @@
 //! One number for each size, and what the detector finds in them.
 
 use super::{Direction, FASTEST, Power, Way};
-use crate::one_way::{Ends, MOST_OF_THEM, one_way};
+use crate::one_way::{MOST_OF_THEM, StampPoints, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
@@ -38,7 +38,7 @@ impl Sample {
         let or_nan = |ns: Option<Nanos>| ns.map_or(f64::NAN, |ns| ns as f64);
         let is_apart =
             facts.reflector_clock != ReflectorClock::None && facts.residence != Residence::Unknown;
-        let [forward, back] = one_way(record, facts, Ends::Kernel);
+        let [forward, back] = one_way(record, facts, StampPoints::Kernel);
         Some(Self {
             sent: record.t_send.unwrap_or(record.t_intended),
             round_trip: round_trip as f64,

@@ -7,7 +7,7 @@ use delaylab_stats::steps::{
 };
 
 /// Lower steps are not named, ns: a cell takes 20 ns at 21 Gbit/s, and no line in cells is as fast.
-const LEAST_STEP: f64 = 20.0;
+const LEAST_STEP_NS: f64 = 20.0;
 
 /// What a byte costs, with three digits: `0.800 ns`, `9.99 µs`.
 fn per_byte(ns: f64) -> String {
@@ -56,7 +56,7 @@ impl Way {
     fn seen(&self, excluded: f64) -> String {
         let below = self.detection.jump;
         let below = below.map_or(String::new(), |jump| format!(" below {} B", jump.at));
-        if excluded < LEAST_STEP {
+        if excluded < LEAST_STEP_NS {
             return format!("; any step{below} would have been seen");
         }
         format!(

@@ -80,7 +80,7 @@ impl SequentialPlan {
         let combination = labels(&planned.factors);
         if !self
             .distinct
-            .counts(figures.trace_hash, combination.clone())
+            .is_first(figures.trace_hash, combination.clone())
         {
             self.copied.insert(combination);
             return;

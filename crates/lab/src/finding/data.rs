@@ -115,11 +115,11 @@ pub trait Data {
     fn facts(&self, stream: usize) -> Option<RecordFacts>;
     /// What another tool says of a stream without packets, by the name of the figure in the table of trials; `None` of a stream
     /// with packets, and where it does not say it.
-    fn said(&self, _stream: usize, _figure: &str) -> Option<f64> {
+    fn summary_figure(&self, _stream: usize, _figure: &str) -> Option<f64> {
         None
     }
     /// Is it of [`HANDSHAKE`]s beside requests of the same trial? They are evidence of what the network takes, and were not asked for.
-    fn is_beside(&self, _stream: usize) -> bool {
+    fn is_auxiliary(&self, _stream: usize) -> bool {
         false
     }
     /// How long the trials took; `None` if unknown.
@@ -262,7 +262,7 @@ impl Data for Samples {
         info.series.is_none().then_some(*facts)
     }
 
-    fn is_beside(&self, stream: usize) -> bool {
+    fn is_auxiliary(&self, stream: usize) -> bool {
         let method = |at: usize| Some(self.records.get(at)?.0.first()?.method);
         let (Some(info), Some(own)) = (self.streams.get(stream), method(stream)) else {
             return false;

@@ -75,14 +75,14 @@ impl Options {
 
 /// One thing that a condition does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Measure {
+pub struct Step {
     /// What, in the user's words.
     pub name: &'static str,
     /// Whether it holds.
     pub state: State,
 }
 
-/// Whether a measure holds.
+/// Whether a step holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "detail")]
 pub enum State {
@@ -117,7 +117,7 @@ pub enum ApplyError {
 #[derive(Debug)]
 pub struct Applied {
     held: Held,
-    measures: Vec<Measure>,
+    steps: Vec<Step>,
     _of_this_thread: PhantomData<*const ()>,
 }
 
@@ -132,29 +132,29 @@ impl Applied {
     /// Puts the host into a condition, as far as it goes. [`Applied::describe`] says how far.
     ///
     /// # Errors
-    /// See [`ApplyError`]. A measure of `quiet` that this host does not allow is not an error.
+    /// See [`ApplyError`]. A step of `quiet` that this host does not allow is not an error.
     pub fn new(condition: HostCondition, options: &Options) -> Result<Self, ApplyError> {
-        let (held, measures) = match condition {
+        let (held, steps) = match condition {
             HostCondition::Normal => (Held::Normal, Vec::new()),
             HostCondition::Quiet => {
-                let (quiet, measures) = quiet::Quiet::apply(options)?;
-                (Held::Quiet(quiet), measures)
+                let (quiet, steps) = quiet::Quiet::apply(options)?;
+                (Held::Quiet(quiet), steps)
             }
             HostCondition::Stressed => {
-                let (stressed, measures) = stressed::Stressed::start(&options.load)?;
-                (Held::Stressed(stressed), measures)
+                let (stressed, steps) = stressed::Stressed::start(&options.load)?;
+                (Held::Stressed(stressed), steps)
             }
         };
         Ok(Self {
             held,
-            measures,
+            steps,
             _of_this_thread: PhantomData,
         })
     }
 
-    /// Each measure of the condition: whether it holds, and why not.
-    pub fn describe(&self) -> &[Measure] {
-        &self.measures
+    /// Each step of the condition: whether it holds, and why not.
+    pub fn describe(&self) -> &[Step] {
+        &self.steps
     }
 
     /// Does everything that was started still run? `false` means that the trial outlasted the

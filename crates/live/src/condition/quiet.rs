@@ -1,10 +1,10 @@
 //! `quiet`: as undisturbed as this host allows.
 //!
-//! Each measure is tried for itself, and says whether it holds.
+//! Each step is tried for itself, and says whether it holds.
 
 use super::guardian::Guardian;
 use super::undo::Undo;
-use super::{ApplyError, Measure, Options, State};
+use super::{ApplyError, Options, State, Step};
 use delaylab_kernel::cpu_list::{self, Cpus};
 use delaylab_kernel::cpuset::{self, Cpuset, Exclusivity, Hierarchy, Version};
 use delaylab_kernel::dma_latency::DmaLatency;
@@ -37,7 +37,7 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    pub(super) fn apply(options: &Options) -> Result<(Self, Vec<Measure>), ApplyError> {
+    pub(super) fn apply(options: &Options) -> Result<(Self, Vec<Step>), ApplyError> {
         let before = ThreadState::save().map_err(ApplyError::Thread)?;
         let allowed = scheduling::affinity().map_err(ApplyError::Thread)?;
         let cpu = options.cpu.or(allowed.last().copied()).unwrap_or(0);
@@ -46,7 +46,7 @@ impl Quiet {
         let pinned = pinned(cpu);
         let (locked, memory) = locked_memory();
         let (awake, idle) = awake_cpus();
-        let measures = vec![
+        let steps = vec![
             real_time(options),
             pinned,
             entered,
@@ -61,7 +61,7 @@ impl Quiet {
                 _awake: awake,
                 _locked: locked,
             },
-            measures,
+            steps,
         ))
     }
 
@@ -86,8 +86,8 @@ impl Drop for Quiet {
     }
 }
 
-fn real_time(options: &Options) -> Measure {
-    measure(
+fn real_time(options: &Options) -> Step {
+    step(
         "SCHED_FIFO",
         if options.spins {
             State::NotHeld(format!("the prober spins, and {}", throttling()))
@@ -115,53 +115,53 @@ fn throttling() -> String {
     }
 }
 
-fn pinned(cpu: usize) -> Measure {
-    measure(
+fn pinned(cpu: usize) -> Step {
+    step(
         "pinned",
         state(scheduling::pin(cpu).map(|()| format!("CPU {cpu}"))),
     )
 }
 
-fn locked_memory() -> (Option<MemoryLock>, Measure) {
+fn locked_memory() -> (Option<MemoryLock>, Step) {
     let locked = MemoryLock::new();
     let state = match &locked {
         Ok(_) => State::Held("all, also what is asked for later".into()),
         Err(error) => State::NotHeld(format!("{error}; needs `ulimit -l unlimited`, or root")),
     };
-    (locked.ok(), measure("memory locked", state))
+    (locked.ok(), step("memory locked", state))
 }
 
-fn awake_cpus() -> (Option<DmaLatency>, Measure) {
+fn awake_cpus() -> (Option<DmaLatency>, Step) {
     let awake = DmaLatency::hold(0);
     let state = state(
         awake
             .as_ref()
             .map(|_| "/dev/cpu_dma_latency held at 0".into()),
     );
-    (awake.ok(), measure("CPUs kept awake", state))
+    (awake.ok(), step("CPUs kept awake", state))
 }
 
-fn timer_slack() -> Measure {
-    measure(
+fn timer_slack() -> Step {
+    step(
         "timer slack",
         state(scheduling::set_timer_slack(1).map(|()| "1 ns".into())),
     )
 }
 
-fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<OwnSet>, Measure) {
+fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<OwnSet>, Step) {
     let name = "own cpuset";
     if !options.cpuset {
-        return (None, measure(name, State::NotHeld("not asked for".into())));
+        return (None, step(name, State::NotHeld("not asked for".into())));
     }
     if allowed < 2 {
         return (
             None,
-            measure(name, State::NotHeld("there is only one CPU".into())),
+            step(name, State::NotHeld("there is only one CPU".into())),
         );
     }
     match enter_cpuset(&Cpus::from([cpu])) {
-        Ok((own, exclusivity)) => (Some(own), measure(name, set_state(cpu, exclusivity))),
-        Err(error) => (None, measure(name, State::NotHeld(error.to_string()))),
+        Ok((own, exclusivity)) => (Some(own), step(name, set_state(cpu, exclusivity))),
+        Err(error) => (None, step(name, State::NotHeld(error.to_string()))),
     }
 }
 
@@ -200,8 +200,8 @@ fn set_state(cpu: usize, exclusivity: Exclusivity) -> State {
     }
 }
 
-fn measure(name: &'static str, state: State) -> Measure {
-    Measure { name, state }
+fn step(name: &'static str, state: State) -> Step {
+    Step { name, state }
 }
 
 fn state<E: Display>(result: Result<String, E>) -> State {

@@ -4,7 +4,7 @@
 //! Each process ends when this is dropped, when the prober dies, and at its own deadline.
 
 use super::burden::Burden;
-use super::{ApplyError, Measure, State, helper};
+use super::{ApplyError, State, Step, helper};
 use delaylab_kernel::{clock, scheduling};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::process::Child;
@@ -64,23 +64,23 @@ impl Load {
         burdens
     }
 
-    fn describe(&self, spinners: usize) -> Vec<Measure> {
-        let held = |name, how: String| Measure {
+    fn describe(&self, spinners: usize) -> Vec<Step> {
+        let held = |name, how: String| Step {
             name,
             state: State::Held(how),
         };
-        let mut measures = vec![held("spinners", format!("{spinners} processes"))];
-        measures.extend(
+        let mut steps = vec![held("spinners", format!("{spinners} processes"))];
+        steps.extend(
             self.daemon
                 .map(|daemon| held("periodic daemon", daemon.to_string())),
         );
-        measures.extend(
+        steps.extend(
             (self.memory > 0).then(|| held("memory churn", format!("{} MiB", self.memory >> 20))),
         );
-        measures.extend(
+        steps.extend(
             (self.timers > 0).then(|| held("timer churn", format!("{} × 100 µs", self.timers))),
         );
-        measures
+        steps
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Stressed {
 
 impl Stressed {
     /// Starts the load. Where a part cannot be started, none stays.
-    pub(super) fn start(load: &Load) -> Result<(Self, Vec<Measure>), ApplyError> {
+    pub(super) fn start(load: &Load) -> Result<(Self, Vec<Step>), ApplyError> {
         let cpus: Vec<usize> = scheduling::affinity()
             .map_err(ApplyError::Thread)?
             .into_iter()

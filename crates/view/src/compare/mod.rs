@@ -132,7 +132,7 @@ impl Compared {
     pub fn failures(&self) -> String {
         let failed = self.limits.iter().filter(|held| self.fails(held));
         let failed =
-            failed.map(|held| format!("--fail-if '{}': {}", held.limit, held.outcome.name()));
+            failed.map(|held| format!("--fail-if '{}': {}", held.limit, held.outcome.words()));
         let mut each: Vec<String> = failed.collect();
         each.dedup();
         each.join("; ")
@@ -143,7 +143,7 @@ impl Compared {
         match held.outcome {
             Outcome::Failed => true,
             Outcome::Undecided => self.strict,
-            Outcome::Held => false,
+            Outcome::Passed => false,
         }
     }
 
@@ -206,14 +206,14 @@ impl Compared {
                 notes.push(format!("The probe is {a} in A and {b} in B."));
             }
         }
-        let beside = comparison.pairs.iter().filter(|pair| pair.is_beside);
+        let beside = comparison.pairs.iter().filter(|pair| pair.is_auxiliary);
         if (1..comparison.pairs.len()).contains(&beside.count()) {
             notes.push(format!(
                 "Handshakes that ping made during its requests (probe {HANDSHAKE}) show what the network takes. They are left out \
                  of what is said of both runs, and of conditions that do not name this probe."
             ));
         }
-        let of_side = |side: usize| comparison.pairs.iter().any(|pair| pair.said[side]);
+        let of_side = |side: usize| comparison.pairs.iter().any(|pair| pair.from_summary[side]);
         let said = match [0, 1].map(of_side) {
             [false, false] => None,
             [true, false] => Some("A has"),

@@ -4,7 +4,7 @@
 use super::{Compared, Side};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::Difference;
-use delaylab_explain::compare::limits::held;
+use delaylab_explain::compare::limits::evaluate;
 use delaylab_explain::compare::{ComparisonRequest, compare};
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
 use delaylab_model::method::Method;
@@ -95,7 +95,7 @@ fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
     };
     let both = Both::new(a, b).unwrap();
     let each = limits.iter().map(|text| Limit::parse(text).unwrap());
-    let held = each.flat_map(|limit| held(&limit, &both).unwrap());
+    let held = each.flat_map(|limit| evaluate(&limit, &both).unwrap());
     Compared {
         sides: [2, 3].map(side),
         comparison: compare(a, b, &asked).unwrap(),

@@ -4,7 +4,7 @@ use super::{Compared, Side};
 use crate::run::stored::{not_complete, unchecked};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
-use delaylab_explain::compare::limits::{LimitResult, Outcome, held};
+use delaylab_explain::compare::limits::{LimitResult, Outcome, evaluate};
 use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
 use delaylab_explain::flawed::Flawed;
 use delaylab_lab::finding::check::Bound;
@@ -64,7 +64,7 @@ impl<'a> TwoRuns<'a> {
     pub fn held(&self, limit: &Limit) -> Result<Vec<LimitResult>, String> {
         let [a, b] = &self.data;
         let both = Both::new(a, b).map_err(|error| error.to_string())?;
-        let mut all = held(limit, &both)?;
+        let mut all = evaluate(limit, &both)?;
         // Of B's own value A does not matter.
         let of_both = !matches!(limit.bound, Bound::Value(_));
         for (side, run) in self.runs.into_iter().enumerate() {
@@ -72,7 +72,10 @@ impl<'a> TwoRuns<'a> {
                 continue;
             }
             let name = ["A", "B"][side];
-            for held in all.iter_mut().filter(|held| held.outcome == Outcome::Held) {
+            for held in all
+                .iter_mut()
+                .filter(|held| held.outcome == Outcome::Passed)
+            {
                 let rows = run.trials().iter().enumerate();
                 let own = &held.streams[side];
                 let judged = rows.filter(|(at, row)| match own.is_empty() {

@@ -11,7 +11,7 @@ use delaylab_explain::causes::effects::{self, Shift};
 use delaylab_explain::causes::rhythm::{Basis, Rhythm};
 use delaylab_explain::causes::slow::{self, Against};
 use delaylab_explain::causes::spent::{self, Component};
-use delaylab_explain::causes::stages::StageMeans;
+use delaylab_explain::causes::stages::StageTimes;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{self, Explanation};
@@ -438,7 +438,7 @@ pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
         sent: found.sent,
         received: found.answered.saturating_sub(found.too_late),
         late: found.too_late,
-        excess: excess(&found.all_stages, found.late, found.lost_ns),
+        excess: excess(&found.all_stages, found.late, found.excess_ns),
         events: found.events,
         sources: found.sources.clone(),
         by_condition: found.stages.iter().map(of_stages).collect(),
@@ -458,7 +458,7 @@ pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
     document
 }
 
-fn excess(means: &StageMeans, excursions: u64, lost_ns: f64) -> Excess {
+fn excess(means: &StageTimes, excursions: u64, lost_ns: f64) -> Excess {
     let stages = in_common(&means.usual, &means.excess).into_iter();
     let stages = stages.map(|[usual, more]| StageExcess {
         stage: usual.stages.key(),
@@ -472,13 +472,13 @@ fn excess(means: &StageMeans, excursions: u64, lost_ns: f64) -> Excess {
     }
 }
 
-fn of_condition(condition: &slow::Condition) -> Condition<'_> {
+fn of_condition(condition: &slow::Combination) -> Condition<'_> {
     Condition {
         factors: levels(&condition.factors),
         probe: condition.probe.clone(),
         load: condition.loads.iter().cloned().collect(),
         due: condition.packets,
-        loss: condition.lost,
+        loss: condition.loss_share,
         excursions: condition.late_packets(),
         response: Response {
             count: condition.answered,
@@ -498,10 +498,10 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
     }
 }
 
-fn reference(condition: &slow::Condition) -> Reference {
+fn reference(condition: &slow::Combination) -> Reference {
     let (kind, label) = match &condition.against {
-        Against::Condition(label) => ("condition", Some(label.clone())),
-        Against::LeastDelay => ("least_delay", None),
+        Against::Combination(label) => ("condition", Some(label.clone())),
+        Against::MinDelay => ("least_delay", None),
         Against::Run(label) => ("run", Some(label.clone())),
     };
     let usual_ns = Measured::or(condition.against_ns.map(whole), || {
@@ -527,7 +527,7 @@ fn of_had_cpu(had: &slow::HadCpu) -> HadCpu {
     }
 }
 
-fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
+fn of_spent(condition: &slow::Combination, spent: &spent::Spent) -> Spent {
     let (kind, name) = match &spent.component {
         Component::Stages(stages) => ("stage", stages.key()),
         Component::Queue(port) => ("queue", port.clone()),
@@ -549,11 +549,11 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
     }
 }
 
-fn of_stages(stages: &StageMeans) -> ConditionExcess<'_> {
+fn of_stages(stages: &StageTimes) -> ConditionExcess<'_> {
     ConditionExcess {
         factors: stages.factors.as_deref().map(levels),
         probe: stages.probe.as_deref(),
-        excess: excess(stages, stages.late, stages.lost_ns),
+        excess: excess(stages, stages.late, stages.excess_ns),
     }
 }
 
@@ -602,8 +602,8 @@ fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
         excursions: cause.packets,
         events: cause.events,
         share_of_excursions: found.share_of_late(cause),
-        share_of_excess: found.share_of_lost(cause),
-        excess_ns: whole(cause.lost_ns),
+        share_of_excess: found.share_of_excess(cause),
+        excess_ns: whole(cause.excess_ns),
         worst_excess_ns: whole(cause.worst.excess_ns),
         role: matches!(cause.what, LateCause::Ran { .. }).then(|| cause.role.key()),
         process: process(cause),

@@ -4,7 +4,7 @@ use crate::run::{Evidence, words};
 use crate::words::{or_unknown, plural, short_percent};
 use delaylab_explain::causes::changes::{Change, Changes, Scope};
 use delaylab_explain::causes::effects::Shift;
-use delaylab_explain::causes::slow::{Against, Condition};
+use delaylab_explain::causes::slow::{Against, Combination};
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_model::units::{
@@ -26,10 +26,10 @@ pub fn answers(found: &Explanation) -> impl Iterator<Item = String> {
 }
 
 /// How much longer a condition takes than what it is held against, and what that is; `None` where it is not slow.
-pub fn longer_than(condition: &Condition) -> Option<[String; 2]> {
+pub fn longer_than(condition: &Combination) -> Option<[String; 2]> {
     let than = match &condition.against {
-        Against::Condition(label) => label.clone(),
-        Against::LeastDelay => "the minimum delay of the path".to_owned(),
+        Against::Combination(label) => label.clone(),
+        Against::MinDelay => "the minimum delay of the path".to_owned(),
         Against::Run(label) if label.is_empty() => "the baseline".to_owned(),
         Against::Run(label) => format!("the baseline's {label}"),
     };
@@ -38,13 +38,13 @@ pub fn longer_than(condition: &Condition) -> Option<[String; 2]> {
 }
 
 /// Where a condition spends most of what it takes longer; of one that is not slow, of all that it takes.
-pub fn main(condition: &Condition) -> String {
+pub fn main(condition: &Combination) -> String {
     let main = condition.main();
     main.map_or_else(String::new, |main| main.component.name())
 }
 
 /// How much of the response that is.
-pub fn share_of_main(condition: &Condition) -> String {
+pub fn share_of_main(condition: &Combination) -> String {
     let main = condition.main();
     main.map_or_else(String::new, |main| {
         short_percent(condition.in_component(&main.component) / condition.usual_ns)
@@ -68,8 +68,8 @@ pub const WITH_OWN_LOAD: &str =
 
 /// What the run's own load did to packets, a line for each process.
 pub fn asked_for_lines(found: &Explanation) -> Vec<String> {
-    let lines = found.asked_for().map(|cause| {
-        let each = format_duration_f64(cause.lost_ns / cause.packets.max(1) as f64);
+    let lines = found.run_load_causes().map(|cause| {
+        let each = format_duration_f64(cause.excess_ns / cause.packets.max(1) as f64);
         let events = match cause.events {
             events if events == cause.packets => String::new(),
             events => format!(" in {}", plural(events, "event")),

@@ -229,7 +229,7 @@ impl<'a> Document<'a> {
             method: cells.method,
             sent,
             lost,
-            verdict: main.map_or(Answer::Undecided, Way::answer).name(),
+            verdict: main.map_or(Answer::Undecided, Way::answer).key(),
             sentence: main.map_or_else(|| FEW.to_owned(), Way::sentence),
             ways: cells.ways().iter().map(WayFound::new).collect(),
             warnings: &cells.run.problems,
@@ -253,7 +253,7 @@ impl<'a> WayFound<'a> {
                 PerSize::Minimum => "minimum",
             },
             count: way.packets,
-            verdict: way.answer().name(),
+            verdict: way.answer().key(),
             sentence: way.sentence(),
             steps: match &way.detection.verdict {
                 Verdict::Steps(found) => Some(StepsFound::new(found, way.direction)),

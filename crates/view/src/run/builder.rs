@@ -240,8 +240,8 @@ fn counts(streams: &[RunStream], groups: &Groups, layout: &Layout) -> Vec<Counts
     places
         .map(|((stream, panel), group)| Counts {
             in_panel: panel.is_some()
-                && of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
-            in_group: of_groups.counts(stream.trace_hash, (*group, stream.probe)),
+                && of_panels.is_first(stream.trace_hash, (*panel, stream.probe)),
+            in_group: of_groups.is_first(stream.trace_hash, (*group, stream.probe)),
         })
         .collect()
 }

@@ -79,7 +79,7 @@ impl RunData {
             let levels = by.iter().map(|name| self.level_of(stream, name, &probes));
             let levels = levels.collect::<Result<Vec<_>, _>>()?;
             let of = (levels.clone(), stream.probe);
-            let counts = distinct.counts(stream.facts.trace_hash, of);
+            let counts = distinct.is_first(stream.facts.trace_hash, of);
             let streams = rows.entry(levels).or_default();
             streams.extend(counts.then_some(stream));
         }

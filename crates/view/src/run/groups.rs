@@ -247,7 +247,7 @@ pub(super) fn elsewhere<'a>(
 ) -> Option<&'a Summary> {
     let mut distinct = Distinct::new();
     let streams = members.iter().filter_map(|&member| trials.get(member));
-    let counted = streams.filter(|trial| distinct.counts(trial.stream.trace_hash, ()));
+    let counted = streams.filter(|trial| distinct.is_first(trial.stream.trace_hash, ()));
     let count = counted.count();
     let trial = trials.get(*members.first()?)?;
     match count {

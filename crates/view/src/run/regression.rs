@@ -104,7 +104,7 @@ fn groups<'a>(run: &'a RunData, numeric: &[String]) -> Vec<(String, Vec<&'a Tria
     let mut distinct = Distinct::new();
     for trial in &run.trials {
         // Copies of a simulation would be observations that nothing stands behind.
-        if !distinct.counts(trial.stream.trace_hash, trial.stream.probe) {
+        if !distinct.is_first(trial.stream.trace_hash, trial.stream.probe) {
             continue;
         }
         let other = |(name, _): &&Factor| !numeric.contains(name);

@@ -10,7 +10,7 @@ use delaylab_explain::causes::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::causes::effects::{Effect, NoInterval, Shift};
 use delaylab_explain::causes::roles::Role;
 use delaylab_explain::causes::slow::Slow;
-use delaylab_explain::causes::stages::StageMeans;
+use delaylab_explain::causes::stages::StageTimes;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation, Worst};
@@ -195,13 +195,13 @@ fn parts(run: &RunData) -> Vec<Part> {
 
 /// Something of everything that is said of why packets were late.
 fn explanation() -> Explanation {
-    let cause = |what, packets: u32, lost_ns, evidence: &str, remedy: &str| Cause {
+    let cause = |what, packets: u32, excess_ns, evidence: &str, remedy: &str| Cause {
         what,
         packets: u64::from(packets),
         events: u64::from(packets.div_ceil(3)),
-        lost_ns,
+        excess_ns,
         worst: Worst {
-            excess_ns: 2.0 * lost_ns / f64::from(packets),
+            excess_ns: 2.0 * excess_ns / f64::from(packets),
             ..Worst::default()
         },
         role: Role::Other,
@@ -232,7 +232,7 @@ fn explanation() -> Explanation {
         trials: 18,
         late: 97,
         events: 34,
-        lost_ns: 190e6,
+        excess_ns: 190e6,
         causes: vec![
             cause(
                 cron,
@@ -309,10 +309,10 @@ fn explanation() -> Explanation {
             remedy: "run `delaylab doctor` there".to_owned(),
         }],
         sources: vec!["scheduler".to_owned()],
-        stages: vec![StageMeans {
+        stages: vec![StageTimes {
             late: 97,
-            lost_ns: 190e6,
-            ..StageMeans::default()
+            excess_ns: 190e6,
+            ..StageTimes::default()
         }],
         ways: vec![OneWay {
             probe: "echo".to_owned(),

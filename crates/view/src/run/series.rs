@@ -245,7 +245,7 @@ impl<'a> Everything<'a> {
             let stream = &trial.stream;
             let combination = of_trial(trial).unwrap_or(0);
             // Of trials that are the same simulation the first of a combination will do.
-            if distinct.counts(stream.trace_hash, (combination, stream.probe)) {
+            if distinct.is_first(stream.trace_hash, (combination, stream.probe)) {
                 combination_of.entry(stream.trial).or_insert(combination);
             }
         }

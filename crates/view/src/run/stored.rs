@@ -481,7 +481,7 @@ fn notes(rows: &[TrialRow]) -> Vec<String> {
     let mut by_port = BTreeMap::<&str, BTreeSet<&str>>::new();
     let mut asked = Vec::new();
     for dropped in warnings.filter_map(|warning| chosen(warning)) {
-        if dropped.is_asked() {
+        if dropped.is_configured() {
             asked.push(dropped);
         } else {
             by_port.entry(dropped.port).or_default().insert(dropped.why);

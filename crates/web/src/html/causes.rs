@@ -70,7 +70,7 @@ fn conditions(found: &Explanation) -> Markup {
             main(condition),
             share_of_main(condition),
             short_percent(condition.late_share()),
-            format_share(condition.lost),
+            format_share(condition.loss_share),
         ]);
     }
     html! {
@@ -107,7 +107,7 @@ fn cause(found: &Explanation, cause: &Cause) -> Markup {
         li {
             h3 { (cause.headline()) }
             p {
-                (short_percent(found.share_of_lost(cause))) " of the excess delay, "
+                (short_percent(found.share_of_excess(cause))) " of the excess delay, "
                 (short_percent(found.share_of_late(cause))) " of the late packets (" (in_events(cause)) ")"
             }
             ul { @for line in &cause.evidence { li { (prose(line)) } } }

@@ -77,7 +77,7 @@ fn head(compared: &Compared, folders: [Markup; 2]) -> Markup {
 fn limits(compared: &Compared) -> Markup {
     let class = |outcome: Outcome| match outcome {
         Outcome::Failed => "false",
-        Outcome::Held => "true",
+        Outcome::Passed => "true",
         Outcome::Undecided => "undecided",
     };
     html! {
@@ -85,7 +85,7 @@ fn limits(compared: &Compared) -> Markup {
             article class={ "finding " (class(held.outcome)) } {
                 p class="check" { code { (held.limit) } }
                 p {
-                    span class="verdict" { (held.outcome.name()) }
+                    span class="verdict" { (held.outcome.words()) }
                     " " (rows::levels(held)) (held.reason)
                 }
             }
@@ -259,7 +259,7 @@ mod tests {
     fn every_outcome_of_a_condition_has_its_colour() {
         let mut compared = silent();
         for (outcome, class) in [
-            (Outcome::Held, "true"),
+            (Outcome::Passed, "true"),
             (Outcome::Failed, "false"),
             (Outcome::Undecided, "undecided"),
         ] {

@@ -51,7 +51,7 @@ fn meta(run: &RunData) -> Markup {
     let mut distinct = Distinct::new();
     let trials = run.trials.iter();
     let counting =
-        trials.filter(|trial| distinct.counts(trial.stream.trace_hash, trial.stream.probe));
+        trials.filter(|trial| distinct.is_first(trial.stream.trace_hash, trial.stream.probe));
     let packets: u64 = counting.map(|trial| trial.summary.counts.sent).sum();
     let words = [
         format!("{} world", run.head.world),

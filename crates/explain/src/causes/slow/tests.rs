@@ -6,8 +6,8 @@ use super::*;
 const MS: f64 = 1e6;
 
 /// All of its time is the network's.
-fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Condition {
-    Condition {
+fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Combination {
+    Combination {
         probe: probe.to_owned(),
         label: label.to_owned(),
         usual_ns: ms * MS,
@@ -17,11 +17,11 @@ fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Cond
             component: Component::Stages(StageSet::BOTH_WAYS),
             ns: ms * MS,
         }],
-        ..Condition::default()
+        ..Combination::default()
     }
 }
 
-fn answer(baseline: BaselineKind, conditions: Vec<Condition>) -> String {
+fn answer(baseline: BaselineKind, conditions: Vec<Combination>) -> String {
     let slow = Slow {
         conditions,
         baseline,
@@ -31,7 +31,7 @@ fn answer(baseline: BaselineKind, conditions: Vec<Condition>) -> String {
 
 #[test]
 fn what_was_not_compared_is_not_called_the_best() {
-    let two = |probes: [&str; 2], against: Option<f64>| -> Vec<Condition> {
+    let two = |probes: [&str; 2], against: Option<f64>| -> Vec<Combination> {
         let of = |(probe, label, ms): (&str, &str, f64)| condition(probe, label, ms, against);
         let [a, b] = probes;
         [(b, "size 2B", 50.0), (a, "size 1B", 45.0)]
@@ -88,7 +88,7 @@ fn a_mean_without_late_packets_is_not_called_that_of_all() {
         format!("{network} of packets that were not late (2.78 ms of all).")
     );
     let mut slow = condition("a", "size 2B", 12.8, None);
-    slow.hold_against(&one, Against::Condition(one.label.clone()));
+    slow.hold_against(&one, Against::Combination(one.label.clone()));
     let said = words::against(&slow);
     assert_eq!(
         said,
@@ -99,7 +99,7 @@ fn a_mean_without_late_packets_is_not_called_that_of_all() {
 /// The best of those that are like it is no reference where it is far slower than the best of all.
 #[test]
 fn what_is_slow_itself_is_no_reference() {
-    let of = |label: &str, ms: f64, host: HostCondition| Condition {
+    let of = |label: &str, ms: f64, host: HostCondition| Combination {
         host,
         ..condition("large", label, ms, None)
     };
@@ -112,7 +112,7 @@ fn what_is_slow_itself_is_no_reference() {
         hold(&mut all, Baseline::Best);
         all.pop().unwrap().against
     };
-    let against = |label: &str| Against::Condition(label.to_owned());
+    let against = |label: &str| Against::Combination(label.to_owned());
     assert_eq!(held(220.0), against("idle"));
     assert_eq!(held(30.0), against("both busy"));
 }
@@ -124,7 +124,7 @@ fn what_is_in_no_condition_is_part_of_the_whole() {
         packets: 1,
         excess_ns: excess_ms * MS,
     };
-    let with = |excess_ms: f64| Condition {
+    let with = |excess_ms: f64| Combination {
         late: vec![late(excess_ms)],
         ..condition("a", "size 1B", 1.0, None)
     };
@@ -146,7 +146,7 @@ fn what_is_late_in_no_condition_may_have_others_beside_it() {
     let what = LateCause::Queue {
         port: "s1→b1".into(),
     };
-    assert!(Slow::default().has_others_beside(&what));
+    assert!(Slow::default().others_may_fill(&what));
     assert!(!Slow::default().is_shaped(&what));
 }
 
@@ -164,11 +164,11 @@ fn the_handshake_is_a_part_of_what_the_network_takes() {
             ns: ms * MS,
         });
         let usual_ns = spent.iter().map(|one| one.ns).sum();
-        let condition = Condition {
+        let condition = Combination {
             usual_ns,
             mean_ns: usual_ns,
             spent: spent.to_vec(),
-            ..Condition::default()
+            ..Combination::default()
         };
         answer(BaselineKind::Best, vec![condition])
     };

@@ -1,7 +1,7 @@
 //! What is slow, as a sentence.
 
-use super::{Against, BaselineKind, Condition, HadCpu, Slow, WORTH};
-use crate::causes::combination::LEAST_NS;
+use super::{Against, BaselineKind, Combination, HadCpu, MIN_SLOWING_SHARE, Slow};
+use crate::causes::combination::MIN_SLOWER_NS;
 use crate::causes::paused::WhyPaused;
 use crate::causes::roles::Role;
 use crate::causes::spent::{Component, Spent};
@@ -26,20 +26,20 @@ pub(super) fn answer(slow: &Slow) -> String {
     let Some(main) = first.main() else {
         return String::new();
     };
-    let beside = first.beside(&main);
+    let next_largest = first.next_largest(&main);
     if first.is_slow() {
         let main = first.spent_in(&main);
-        let causes = || std::iter::once(&main).chain(&beside);
+        let causes = || std::iter::once(&main).chain(&next_largest);
         let sentence = match least_beyond(first, &main) {
             Some(least) => format!(
                 "{}{}.",
-                is_least(first, least, several),
-                beside_it(first, causes())
+                is_the_min_delay(first, least, several),
+                next_to_it(first, causes())
             ),
             None => format!(
                 "{}{}. {}",
                 where_it_goes(first, &main, several),
-                beside_it(first, &beside),
+                next_to_it(first, &next_largest),
                 against(first)
             ),
         };
@@ -49,14 +49,14 @@ pub(super) fn answer(slow: &Slow) -> String {
     }
     let of_all = nothing_slow(slow, first);
     let where_it_goes = match least(first).filter(|_| !is_sending(&main.component)) {
-        Some(least) => is_least(first, least, several),
-        None => where_it_goes(first, &main, several) + &beside_it(first, &beside),
+        Some(least) => is_the_min_delay(first, least, several),
+        None => where_it_goes(first, &main, several) + &next_to_it(first, &next_largest),
     };
     format!("{of_all}{where_it_goes}.{}", had_cpu(first))
 }
 
 /// That no condition is slow, and against what; empty where there is nothing to hold them against.
-fn nothing_slow(slow: &Slow, first: &Condition) -> String {
+fn nothing_slow(slow: &Slow, first: &Combination) -> String {
     let conditions = slow.conditions.len();
     let probes = slow.conditions.iter().map(|one| one.probe.as_str());
     let probes = probes.collect::<BTreeSet<_>>().len();
@@ -76,7 +76,7 @@ fn nothing_slow(slow: &Slow, first: &Condition) -> String {
     format!("No combination is slow against {against}. ")
 }
 
-impl Condition {
+impl Combination {
     /// The same component, with all that is spent in it.
     fn spent_in(&self, of: &Spent) -> Spent {
         Spent {
@@ -87,7 +87,7 @@ impl Condition {
 }
 
 /// `97 % of the response of case fifo is waiting in the queue of s1→b1, which was full: 541 of 562 ms`.
-fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
+fn where_it_goes(condition: &Combination, main: &Spent, several: bool) -> String {
     let whose = match several {
         true => format!(" of {}", condition.label),
         false => String::new(),
@@ -113,7 +113,7 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
 }
 
 /// `; 47 % is waiting in the queue of s1→s2, which was full: 26.4 ms`, of each of these.
-fn beside_it<'a>(condition: &Condition, others: impl IntoIterator<Item = &'a Spent>) -> String {
+fn next_to_it<'a>(condition: &Combination, others: impl IntoIterator<Item = &'a Spent>) -> String {
     let each = others.into_iter().map(|one| {
         let one = condition.spent_in(one);
         format!(
@@ -127,14 +127,15 @@ fn beside_it<'a>(condition: &Condition, others: impl IntoIterator<Item = &'a Spe
 }
 
 /// The minimum delay of the path, ns, where it is longer than what a condition that is compared with it mainly takes in addition.
-fn least_beyond(condition: &Condition, main: &Spent) -> Option<f64> {
-    let is_beside = condition.against == Against::LeastDelay && !main.component.is_least();
-    let least = condition.against_ns.filter(|_| is_beside)?;
+fn least_beyond(condition: &Combination, main: &Spent) -> Option<f64> {
+    let is_against_min_delay =
+        condition.against == Against::MinDelay && !main.component.is_part_of_min_delay();
+    let least = condition.against_ns.filter(|_| is_against_min_delay)?;
     (least > main.ns).then_some(least)
 }
 
 /// `71 % of the response of 56.4 ms is the minimum delay of its path (40.0 ms propagation, 400 µs serialisation)`.
-fn is_least(condition: &Condition, least: f64, several: bool) -> String {
+fn is_the_min_delay(condition: &Combination, least: f64, several: bool) -> String {
     format!(
         "{} of the response of {} is the minimum delay of its path{}",
         format_share(least / condition.usual_ns),
@@ -150,7 +151,7 @@ fn with_late(usual_ns: f64, mean_ns: f64) -> Option<String> {
 }
 
 /// What it is held against, and how many times as long it takes.
-pub(super) fn against(condition: &Condition) -> String {
+pub(super) fn against(condition: &Combination) -> String {
     let Some(reference) = condition.against_ns else {
         return String::new();
     };
@@ -168,14 +169,14 @@ pub(super) fn against(condition: &Condition) -> String {
         times => format!("{times:.0} times"),
     };
     match &condition.against {
-        Against::LeastDelay => format!(
+        Against::MinDelay => format!(
             "The minimum delay of the path is {ns}{}.",
-            match reference >= WORTH * condition.usual_ns {
+            match reference >= MIN_SLOWING_SHARE * condition.usual_ns {
                 true => parts_of_least(condition),
                 false => String::new(),
             }
         ),
-        Against::Condition(label) => format!("It takes {times} as long as {label} ({ns})."),
+        Against::Combination(label) => format!("It takes {times} as long as {label} ({ns})."),
         Against::Run(label) if label.is_empty() => {
             format!("It takes {times} as long as in the baseline ({ns}).")
         }
@@ -186,7 +187,7 @@ pub(super) fn against(condition: &Condition) -> String {
 }
 
 /// The run's own load is no finding: it is said to be the run's own.
-fn own_load(condition: &Condition, main: &Component) -> String {
+fn own_load(condition: &Combination, main: &Component) -> String {
     let (port, queue) = match main {
         Component::Queue(port) => (Some(port.as_str()), "this queue"),
         // What stops a port fills the queue behind it.
@@ -215,19 +216,19 @@ fn own_load(condition: &Condition, main: &Component) -> String {
 }
 
 /// How many of those that had the CPU longest are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// ` Something else had the CPU of the prober's host for 57 % of the response: python3 for 36 %, rustc for 21 %.`, where that
 /// makes it slow.
-fn had_cpu(condition: &Condition) -> String {
+fn had_cpu(condition: &Combination) -> String {
     let all = &condition.had_cpu;
     let share: f64 = all.iter().map(|one| one.share).sum();
-    if share < WORTH || share * condition.usual_ns < LEAST_NS {
+    if share < MIN_SLOWING_SHARE || share * condition.usual_ns < MIN_SLOWER_NS {
         return String::new();
     }
     let (named, others): (Vec<&HadCpu>, Vec<&HadCpu>) =
         all.iter().partition(|one| one.who.is_some());
-    let (named, more) = named.split_at(named.len().min(NAMED));
+    let (named, more) = named.split_at(named.len().min(MAX_NAMED));
     let others: f64 = more.iter().chain(&others).map(|one| one.share).sum();
     let of = |name: &str, share: f64| format!("{name} for {}", format_share(share));
     let named = named.iter();
@@ -262,7 +263,7 @@ impl HadCpu {
 }
 
 /// What a component is, as the end of `… is`.
-fn phrase(condition: &Condition, component: &Component) -> String {
+fn phrase(condition: &Combination, component: &Component) -> String {
     match component {
         Component::Queue(port) => {
             let queue = condition.queues.get(port);
@@ -308,7 +309,7 @@ fn phrase(condition: &Condition, component: &Component) -> String {
 }
 
 /// ` (6 × 3.00 ms)`: how many switches are passed there and back, and how long each takes.
-fn latencies(condition: &Condition) -> String {
+fn latencies(condition: &Combination) -> String {
     let each = condition.latencies();
     let least = each.iter().copied().fold(f64::INFINITY, f64::min);
     let most = each.iter().copied().fold(0.0, f64::max);
@@ -328,7 +329,7 @@ fn latencies(condition: &Condition) -> String {
 
 /// A server drops SYNs while its accept queue is full: what a handshake takes beyond its round trip is the network's or the
 /// server's.
-fn is_of_syns(condition: &Condition, stages: StageSet) -> bool {
+fn is_of_syns(condition: &Combination, stages: StageSet) -> bool {
     stages == StageSet::only(Stage::Connect) && condition.sent_again >= MOST_OF
 }
 
@@ -377,14 +378,14 @@ const fn is_sending(component: &Component) -> bool {
 }
 
 /// The minimum delay, where most of the response is that.
-fn least(condition: &Condition) -> Option<f64> {
+fn least(condition: &Combination) -> Option<f64> {
     let parts = condition.spent.iter();
-    let least = parts.filter(|spent| spent.component.is_least());
+    let least = parts.filter(|spent| spent.component.is_part_of_min_delay());
     let least: f64 = least.map(|spent| spent.ns).sum();
     (least >= MOST_OF * condition.usual_ns).then_some(least)
 }
 
-fn parts_of_least(condition: &Condition) -> String {
+fn parts_of_least(condition: &Combination) -> String {
     let propagation = condition.in_component(&Component::Propagation);
     let sending = condition.in_component(&Component::Links);
     let latency = condition.in_component(&Component::Latency);
@@ -401,7 +402,7 @@ fn parts_of_least(condition: &Condition) -> String {
 }
 
 /// `, most of it on the link s2–s3 (1 Mbit/s)`, where serialisation is worth being named.
-fn slow_link(condition: &Condition) -> Option<String> {
+fn slow_link(condition: &Combination) -> Option<String> {
     let slow = condition.slow_link()?;
     let Component::Serialisation(link) = &slow.component else {
         return None;
@@ -415,7 +416,7 @@ fn slow_link(condition: &Condition) -> Option<String> {
     })
 }
 
-fn length(condition: &Condition, several: bool) -> String {
+fn length(condition: &Combination, several: bool) -> String {
     let ns = format_duration_f64(condition.usual_ns);
     let whose = match several {
         true => format!("{ns} of {}", condition.label),

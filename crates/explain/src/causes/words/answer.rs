@@ -21,7 +21,7 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }
-    if explanation.answered == explanation.said {
+    if explanation.answered == explanation.answered_in_summaries {
         return "There are figures of another tool and no packets: whether any was late is not known."
             .to_owned();
     }
@@ -55,11 +55,16 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
 fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
     let counted = |causes: &[&Cause]| {
         let packets: u64 = causes.iter().map(|cause| cause.packets).sum();
-        let share = format_part(packets, explanation.answered - explanation.said);
+        let share = format_part(
+            packets,
+            explanation.answered - explanation.answered_in_summaries,
+        );
         format!("{} ({share})", plural(packets, "packet"))
     };
     let of_role = |(role, wanted): (Role, &str)| {
-        let causes = explanation.asked_for().filter(|cause| cause.role == role);
+        let causes = explanation
+            .run_load_causes()
+            .filter(|cause| cause.role == role);
         let causes: Vec<&Cause> = causes.collect();
         let names = causes.iter().filter_map(|cause| cause.what.process());
         let names = names.map(|who| who.name.as_str());
@@ -91,8 +96,8 @@ fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
 
 /// `12 of 3000 packets were late (…). Of this excess delay, 66 % arose in the prober's host, 63 % while cron had its CPU.`
 fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
-    let lost: f64 = found.iter().map(|cause| cause.lost_ns).sum();
-    let of_lost = |ns: f64| if lost > 0.0 { ns / lost } else { 0.0 };
+    let lost: f64 = found.iter().map(|cause| cause.excess_ns).sum();
+    let of_excess = |ns: f64| if lost > 0.0 { ns / lost } else { 0.0 };
     let places = [
         Place::Prober,
         Place::Reflector,
@@ -103,7 +108,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     ];
     let share_of = |place: Place| {
         let causes = found.iter().filter(|cause| cause.what.place() == place);
-        of_lost(causes.map(|cause| cause.lost_ns).sum())
+        of_excess(causes.map(|cause| cause.excess_ns).sum())
     };
     let shares = places.map(|place| (share_of(place), place));
     let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
@@ -122,7 +127,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Server => "the server",
         Place::Resolver => "the resolver",
         Place::Unclear if worst.what == (LateCause::NewConnection { busy: true }) => {
-            let share = format_share(of_lost(worst.lost_ns));
+            let share = format_share(of_excess(worst.excess_ns));
             return format!(
                 "{late}. Of this excess delay, {share} is handshakes of new connections, made while every other one waited for a reply."
             );
@@ -137,7 +142,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
             return format!("{late}; the stamps do not say whether a host or the network is why.");
         }
     };
-    let of_worst = format_share(of_lost(worst.lost_ns));
+    let of_worst = format_share(of_excess(worst.excess_ns));
     let most = what_most(worst, &of_worst, explanation);
     let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
     let where_most = explanation.slow.worst_in(&causes, lost);
@@ -163,7 +168,7 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
         &explanation.sources,
         worst.packets,
         worst.stopped,
-        worst.lost_ns,
+        worst.excess_ns,
     );
     match &worst.what {
         LateCause::Ran { who, .. } if worst.driven.is_some() => {
@@ -195,7 +200,7 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
             format!(", {share} because segments were lost and TCP sent them again")
         }
         LateCause::Queue { port } => {
-            let load = explanation.slow.load_beside(&worst.what);
+            let load = explanation.slow.load_through(&worst.what);
             let load = match load.as_str() {
                 "" => String::new(),
                 load => format!(", which the run's own load ({load}) goes through"),
@@ -219,7 +224,7 @@ fn in_the_reflector(found: &[&Cause]) -> bool {
 
 /// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
 fn late(found: &[&Cause], lost: f64, explanation: &Explanation, events: Option<u64>) -> String {
-    let answered = explanation.answered - explanation.said;
+    let answered = explanation.answered - explanation.answered_in_summaries;
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
     let share = format_part(late, answered);

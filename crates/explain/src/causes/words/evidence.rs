@@ -40,13 +40,13 @@ pub(in crate::causes) fn evidence(
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
             sentences.extend(sent_again(tally, seen));
             sentences.extend(overtaken(tally));
-            sentences.extend(beside(tally));
+            sentences.extend(concurrent_requests(tally));
         }
         LateCause::Paused { port } => {
             let reasons = why_paused(port, tally, gathered).into_iter();
             sentences.extend(reasons.map(|why| why.evidence()));
         }
-        LateCause::Server => sentences.extend(beside(tally)),
+        LateCause::Server => sentences.extend(concurrent_requests(tally)),
         LateCause::NewConnection { busy: false } => sentences.push(ended(tally, gathered)),
         _ => {}
     }
@@ -107,8 +107,8 @@ fn held(what: &LateCause, tally: &Tally) -> Option<String> {
 }
 
 /// That it is known from what else crossed the network meanwhile.
-fn beside(tally: &Tally) -> Option<String> {
-    let (late, of) = tally.beside;
+fn concurrent_requests(tally: &Tally) -> Option<String> {
+    let (late, of) = tally.concurrent;
     let stamps = match tally.packets - tally.attributed {
         _ if tally.attributed == 0 => return None,
         0 => "the stamps".to_owned(),
@@ -193,7 +193,7 @@ fn after_packets(driven: &Driven) -> String {
 
 /// In which stages, and by how much.
 fn stages(what: &LateCause, tally: &Tally) -> String {
-    let mean = format_duration_f64(tally.lost_ns / tally.packets as f64);
+    let mean = format_duration_f64(tally.excess_ns / tally.packets as f64);
     let worst = format_duration_f64(tally.worst.excess_ns);
     let lengths = match tally.packets {
         1 => format!("{mean} longer than usual"),

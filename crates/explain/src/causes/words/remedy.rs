@@ -40,7 +40,7 @@ pub(in crate::causes) fn remedy(
              from outside. A CPU of its own (taskset) keeps it from the prober's.",
             who.name
         ),
-        LateCause::Ran { .. } if seen.role.is_asked_for() => {
+        LateCause::Ran { .. } if seen.role.is_run_load() => {
             "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
         }
         _ if simulated && !is_of_any_world(what) => in_simulation(what, is_one_way(tally, gathered)).to_owned(),
@@ -70,14 +70,14 @@ pub(in crate::causes) fn remedy(
              discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
             seen.load
         ),
-        LateCause::Queue { port } if !seen.has_others && !why_paused(port, tally, gathered).is_empty() => {
+        LateCause::Queue { port } if !seen.others_may_fill && !why_paused(port, tally, gathered).is_empty() => {
             "Packets that a pause held are let go together, and wait for each other: without pauses they would not.".to_owned()
         }
-        LateCause::Queue { port } if !seen.has_others && seen.is_shaped => format!(
+        LateCause::Queue { port } if !seen.others_may_fill && seen.is_shaped => format!(
             "Only the probe's own packets go through {port}, faster at times than its shaper lets them pass: send them further apart, or \
              give the shaper a higher rate."
         ),
-        LateCause::Queue { port } if !seen.has_others => format!(
+        LateCause::Queue { port } if !seen.others_may_fill => format!(
             "Only the probe's own packets go through {port}, faster at times than its line sends them: send them further apart, or \
              give the line a higher rate."
         ),

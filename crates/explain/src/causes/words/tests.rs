@@ -31,7 +31,7 @@ fn said(causes: Vec<Cause>) -> String {
         answered: 1_000,
         late: late.clone().sum(),
         events: late.sum(),
-        lost_ns: causes.iter().map(|cause| cause.lost_ns).sum(),
+        excess_ns: causes.iter().map(|cause| cause.excess_ns).sum(),
         causes,
         ..Explanation::default()
     })

@@ -228,7 +228,7 @@ impl Question<'_> {
         } else if holds(far) {
             Outcome::Undecided
         } else {
-            Outcome::Held
+            Outcome::Passed
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::selectors;
 use crate::compare::both::Both;
-use crate::compare::outage::{Ends, Outages, are_no_chance};
+use crate::compare::outage::{Endings, Outages, significant};
 use crate::compare::pairs::{Named, Pair, names};
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
@@ -12,7 +12,7 @@ use delaylab_model::words::a_few;
 use std::ptr;
 
 /// Combinations that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// What B did not answer among what a limit is about, as clauses.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl<'a> Combination<'a> {
         })
     }
 
-    fn ends(&self) -> [Ends; 2] {
+    fn ends(&self) -> [Endings; 2] {
         self.outages.each_ref().map(|side| side.ends)
     }
 }
@@ -96,28 +96,28 @@ impl<'a> Combinations<'a> {
             all: all.collect(),
             is_own: matches!(limit.bound, Bound::Value(_)),
         };
-        let chances = found.all.iter().map(|of| found.silent_by_chance(of));
-        let chances: Vec<Option<f64>> = chances.collect();
-        for (combination, is_none) in found.all.iter_mut().zip(are_no_chance(&chances)) {
-            combination.is_silent = is_none;
+        let p_values = found.all.iter().map(|of| found.p_of_silence(of));
+        let p_values: Vec<Option<f64>> = p_values.collect();
+        for (combination, is_significant) in found.all.iter_mut().zip(significant(&p_values)) {
+            combination.is_silent = is_significant;
         }
         found
     }
 
     /// How likely its silence is by chance. Of B's own value its other combinations say what chance does, and not A.
-    fn silent_by_chance(&self, combination: &Combination<'_>) -> Option<f64> {
+    fn p_of_silence(&self, combination: &Combination<'_>) -> Option<f64> {
         let [a, b] = combination.ends();
         let others = match self.is_own {
             true => {
                 let all = self.all.iter();
                 let others = all.filter(|other| !ptr::eq(other.pair, combination.pair));
-                others.fold(Ends::default(), |sum, other| sum.and(other.ends()[1]))
+                others.fold(Endings::default(), |sum, other| sum.and(other.ends()[1]))
             }
             false => a,
         };
         match others.answered {
             0 => (self.is_own && b.is_silent()).then_some(0.0),
-            _ => b.silent_by_chance(others),
+            _ => b.p_of_silence(others),
         }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Combinations<'a> {
     fn silent(&self) -> Option<String> {
         let place = self.place(|combination| combination.is_silent)?;
         let ends = self.all.iter().filter(|c| c.is_silent);
-        let ends = ends.fold(Ends::default(), |sum, c| sum.and(c.ends()[1]));
+        let ends = ends.fold(Endings::default(), |sum, c| sum.and(c.ends()[1]));
         let how = match ends.are_lost() {
             true => String::new(),
             false => format!(" ({})", ends.words()),
@@ -158,7 +158,7 @@ impl<'a> Combinations<'a> {
         match chosen.len() {
             0 => None,
             all if all == self.all.len() => Some(String::new()),
-            _ => Some(format!(" with {}", a_few(&chosen, NAMED))),
+            _ => Some(format!(" with {}", a_few(&chosen, MAX_NAMED))),
         }
     }
 }

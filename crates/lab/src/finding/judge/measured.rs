@@ -113,7 +113,7 @@ impl<'a> Measured<'a> {
         for &stream in streams {
             let trial = self.trials[stream];
             let info = &self.streams()[stream];
-            if !distinct.counts(info.trace_hash, &info.probe) {
+            if !distinct.is_first(info.trace_hash, &info.probe) {
                 continue;
             }
             if measure.is_of_trial() && found.iter().any(|(known, _)| *known == trial) {

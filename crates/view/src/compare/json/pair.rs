@@ -199,7 +199,7 @@ impl<'a> Pair<'a> {
         let tests = found.tests.as_ref();
         Self {
             factors: levels(&found.pair.factors),
-            verdict: found.verdict.kind.name(),
+            verdict: found.verdict.kind.key(),
             sentence: &found.verdict.text,
             a: Side::new(found, 0),
             b: Side::new(found, 1),

@@ -11,19 +11,19 @@ use std::collections::BTreeSet;
 
 /// Which trials of an experiment a process carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Share {
+pub enum Assignment {
     /// One of equal parts.
     Shard(Shard),
     /// Those with these numbers.
     Trials(BTreeSet<u32>),
 }
 
-impl Share {
+impl Assignment {
     /// Fails where the experiment cannot be divided so.
     pub(crate) fn check(&self, resolved: &Resolved) -> Result<(), RunnerError> {
         match self {
-            Share::Shard(_) => divisible_beforehand(resolved),
-            Share::Trials(_) => divisible(resolved),
+            Assignment::Shard(_) => check_divisible_without_results(resolved),
+            Assignment::Trials(_) => check_divisible(resolved),
         }
     }
 
@@ -33,12 +33,12 @@ impl Share {
     /// The experiment has no such trial.
     pub(crate) fn select(&self, planned: Vec<Planned>) -> Result<Vec<Planned>, RunnerError> {
         match self {
-            Share::Shard(shard) => {
+            Assignment::Shard(shard) => {
                 let all = planned.into_iter().enumerate();
                 let own = all.filter(|(place, _)| shard.has(*place));
                 Ok(own.map(|(_, planned)| planned).collect())
             }
-            Share::Trials(numbers) => {
+            Assignment::Trials(numbers) => {
                 let own = planned.into_iter();
                 let own: Vec<_> = own.filter(|it| numbers.contains(&it.trial.id)).collect();
                 match own.len() == numbers.len() {
@@ -54,14 +54,14 @@ impl Share {
     /// The shard, if it is one.
     pub(crate) fn shard(&self) -> Option<Shard> {
         match self {
-            Share::Shard(shard) => Some(*shard),
-            Share::Trials(_) => None,
+            Assignment::Shard(shard) => Some(*shard),
+            Assignment::Trials(_) => None,
         }
     }
 }
 
 /// Fails where the trials of an experiment cannot be carried out apart from each other.
-pub(crate) fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
+pub(crate) fn check_divisible(resolved: &Resolved) -> Result<(), RunnerError> {
     if resolved.world != WorldName::Sim {
         return Err(RunnerError::usage(format!(
             "only simulations are divided into shards, and this is world `{}`: its trials share a path or this \
@@ -81,8 +81,8 @@ pub(crate) fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
 
 /// Fails where the trials of an experiment cannot be carried out apart from each other, or where their results decide which trials
 /// there are: which trials a shard has is fixed before.
-pub(crate) fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerError> {
-    divisible(resolved)?;
+pub(crate) fn check_divisible_without_results(resolved: &Resolved) -> Result<(), RunnerError> {
+    check_divisible(resolved)?;
     match &resolved.stop {
         None => Ok(()),
         Some(_) => Err(RunnerError::usage(
@@ -93,7 +93,7 @@ pub(crate) fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerErro
 }
 
 /// What a shard's run is called: `small-shard-3-of-16`.
-pub(crate) fn name(experiment: &str, shard: Option<Shard>) -> String {
+pub(crate) fn run_name(experiment: &str, shard: Option<Shard>) -> String {
     match shard {
         None => experiment.to_owned(),
         Some(shard) => format!("{experiment}-shard-{}-of-{}", shard.number(), shard.count()),
