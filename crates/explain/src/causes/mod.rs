@@ -13,7 +13,7 @@
 //! | `totals` | counts that rows of trials have together |
 //! | `kernel_queues` | about how long packets waited in queues of the kernel |
 //! | `met` | what packets met in the queues of their path, and which waited too long there |
-//! | [`line`] | what links and distance take, where the path is known |
+//! | [`mod@line`] | what links and distance take, where the path is known |
 //! | [`paused`] | ports of the path that were paused, and by what |
 //! | [`roles`] | which processes are the run's own |
 //! | `routers` | routers on the way to a target, which tools such as mtr ask, too |

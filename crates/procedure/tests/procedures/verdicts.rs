@@ -847,7 +847,7 @@ fn a_mean_of_fewer_repeats_is_shortened() {
         Options::default(),
     );
     drive(&mut course, |planned| DEVICE.carry_out(&planned.trial));
-    let less = "1 times instead of 2".to_owned();
+    let less = "once instead of 2".to_owned();
     let says = "mean of several repeats";
     assert_eq!(asked(course.result(), says), (Holds::Shortened, less));
 }
