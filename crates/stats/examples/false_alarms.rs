@@ -137,17 +137,16 @@ fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
 }
 
 fn is_told(shift: &Shift, looks: usize) -> bool {
-    let Some((by, bounds)) = shift.told_by() else {
+    let (Some(difference), Ok(bounds)) = (shift.difference(), &shift.absolute) else {
         return false;
     };
-    let reach = if by > 0.0 {
-        by - bounds.low
+    let reach = if difference > 0.0 {
+        difference - bounds.low
     } else {
-        bounds.high - by
+        bounds.high - difference
     };
     let confidence = 1.0 - 0.05 / looks as f64;
     let apart = shift.apart.map(|apart| apart.least(confidence));
-    let difference = shift.difference().unwrap_or(0.0).abs();
-    let is_clear = by.abs() > bounds.stretch(confidence) * reach;
-    by != 0.0 && (is_clear || apart.is_some_and(|apart| difference > apart))
+    let needed = (bounds.stretch(confidence) * reach).min(apart.unwrap_or(f64::INFINITY));
+    difference != 0.0 && difference.abs() > needed
 }

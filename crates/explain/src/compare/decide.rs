@@ -141,9 +141,8 @@ fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
     let parts: Vec<&Figures> = parts.collect();
     let looks = looks * (1 + parts.len());
     let is_of_clocks = |quantity, shift: &Shift| {
-        found.clock_error > 0.0
-            && is_one_way(quantity)
-            && least_difference(shift, looks) <= found.clock_error
+        let least = towards_zero(shift, looks).map_or(0.0, |(by, reach)| by - reach);
+        found.clock_error > 0.0 && is_one_way(quantity) && least <= found.clock_error
     };
     let largest = |is_one: &dyn Fn(Quantity) -> bool| {
         let of = parts.iter().filter(|figures| is_one(figures.quantity));
@@ -166,16 +165,6 @@ fn of_parts(found: &PairFigures, whole: Measure, looks: usize) -> String {
         )
     });
     said.collect()
-}
-
-/// How much of a difference is surely there.
-fn least_difference(shift: &Shift, looks: usize) -> f64 {
-    let least = towards_zero(shift, looks).map_or(0.0, |(by, reach)| by - reach);
-    match (shift.ratio, shift.a.zip(shift.b)) {
-        // Of the shorter one the other is at least this many times as long.
-        (Some(_), Some((a, b))) => a.min(b) * least.exp_m1(),
-        _ => least,
-    }
 }
 
 /// `B's p99 response is 1.20 ms (34 %) longer than A's, at 95 % between 0.90 ms and 1.50 ms; 80 % of that
@@ -381,10 +370,6 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference
     };
     let difference = shift.difference()?;
     let apart = apart_from(shift, looks);
-    if let (Some(_), Some((by, bounds)), Some(a)) = (&shift.ratio, shift.told_by(), shift.a) {
-        let far = far(bounds, by).exp_m1();
-        return told(far.min(apart / a), &format_share);
-    }
     if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {
         return told(far(bounds, difference / a).min(apart / a), &format_share);
     }
@@ -449,7 +434,6 @@ mod tests {
                 packets: None,
             }),
             relative: Err(String::new()),
-            ratio: None,
             apart: None,
         };
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(Functional::Quantile);

@@ -318,7 +318,6 @@ fn summary_figures(
         b: value(1, one),
         absolute: none(),
         relative: none(),
-        ratio: None,
         apart: None,
     });
     let shifts = shifts.into_iter();

@@ -50,23 +50,23 @@ pub(super) fn apart_from(shift: &Shift, looks: usize) -> f64 {
 
 /// Does the interval leave out zero, allowing for this many tests, or are the medians far apart?
 pub fn is_clear(shift: &Shift, looks: usize) -> bool {
-    let Some((by, reach)) = towards_zero(shift, looks) else {
+    let Some((difference, reach)) = towards_zero(shift, looks) else {
         return false;
     };
-    let difference = shift.difference().unwrap_or(0.0).abs();
-    by > reach || difference > apart_from(shift, looks)
+    difference > reach || difference > apart_from(shift, looks)
 }
 
-/// The size of what is told from chance, and how far its interval reaches from there towards zero; `None` where nothing differs,
-/// or there is no interval.
+/// The size of a difference, and how far its interval reaches from there towards zero; `None` where there is no difference,
+/// or no interval.
 pub(super) fn towards_zero(shift: &Shift, looks: usize) -> Option<(f64, f64)> {
-    let (by, bounds) = shift.told_by()?;
-    let reach = if by > 0.0 {
-        by - bounds.low
+    let difference = shift.difference().filter(|by| *by != 0.0)?;
+    let bounds = shift.absolute.as_ref().ok()?;
+    let reach = if difference > 0.0 {
+        difference - bounds.low
     } else {
-        bounds.high - by
+        bounds.high - difference
     };
-    (by != 0.0).then_some((by.abs(), stretch(bounds, looks) * reach))
+    Some((difference.abs(), stretch(bounds, looks) * reach))
 }
 
 impl PairFigures {

@@ -3,7 +3,7 @@
 use super::drift::{self, Drift};
 use super::events;
 use crate::comparison::{Bounds, ByTrial, Design, Draws, Part, Replicates, Resampling, Statistic};
-use crate::functional::{Basis, Functional};
+use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
 use crate::student;
 
@@ -20,9 +20,6 @@ pub struct Shift {
     pub absolute: Result<Bounds, String>,
     /// 95 % interval of (B − A)/A, or why there is none.
     pub relative: Result<Bounds, String>,
-    /// Of ln(B/A), where trials differ and both sides are above zero: the other intervals are made of it then. Delays of trials
-    /// vary by a part of what they are, so that of two levels the longer one varies by more.
-    pub ratio: Option<Bounds>,
     /// Of medians: how far they must be apart to be told so whatever the interval says.
     pub apart: Option<Apart>,
 }
@@ -31,14 +28,6 @@ impl Shift {
     /// B − A.
     pub fn difference(&self) -> Option<f64> {
         Some(self.b? - self.a?)
-    }
-
-    /// What is told from chance, and its interval: B − A, or ln(B/A) where the intervals are made of that.
-    pub fn told_by(&self) -> Option<(f64, &Bounds)> {
-        match &self.ratio {
-            Some(bounds) => Some(((self.b? / self.a?).ln(), bounds)),
-            None => Some((self.difference()?, self.absolute.as_ref().ok()?)),
-        }
     }
 }
 
@@ -113,23 +102,23 @@ fn with_draws(
     let design = Design::new(strata, &seeds);
     let sides =
         [(0, a), (a.len(), b)].map(|(first, side)| statistic(functional, first, side, &design));
-    let found = intervals(&sides, design, seed, draws).unwrap_or_else(Intervals::none);
+    let none = |reason: String| (Err(reason.clone()), Err(reason));
+    let found = intervals(&sides, design, seed, draws).unwrap_or_else(none);
     let tells = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
-    let found = match (&found.absolute, apart) {
+    let (absolute, relative) = match (&found.0, apart) {
         (Ok(bounds), _) if tells(bounds) => found,
         (_, Some(medians)) => medians.intervals(),
         _ => found,
     };
-    let found = found.possible([a, b]);
+    let (absolute, relative) = possible((absolute, relative), [a, b]);
     Shift {
         statistic: functional,
         a: sides[0].value,
         b: sides[1].value,
-        absolute: found.absolute,
-        relative: found.relative,
-        ratio: found.ratio,
+        absolute,
+        relative,
         apart: medians.map(|medians| medians.apart()),
     }
 }
@@ -150,58 +139,24 @@ fn statistic<'a>(
 
 type Interval = Result<Bounds, String>;
 
-/// The intervals of a [`Shift`].
-struct Intervals {
-    absolute: Interval,
-    relative: Interval,
-    ratio: Option<Bounds>,
-}
-
-impl Intervals {
-    fn none(reason: String) -> Self {
-        Self {
-            absolute: Err(reason.clone()),
-            relative: Err(reason),
-            ratio: None,
-        }
+/// Of values that are never below 0: nothing is shorter by more than all of A.
+fn possible(
+    (absolute, relative): (Interval, Interval),
+    sides: [&[Series<'_>]; 2],
+) -> (Interval, Interval) {
+    // What is no number is neither below 0 nor the largest.
+    let [a, mut b] = sides.map(|side| side.iter().flat_map(|series| series.values));
+    if a.clone().any(|value| *value < 0.0) || b.any(|value| *value < 0.0) {
+        return (absolute, relative);
     }
-
-    /// From that of ln(B/A), with A at this value.
-    fn of_ratio(ratio: Bounds, a: f64) -> Self {
-        let of = |scale: f64| {
-            Ok(Bounds {
-                low: scale * ratio.low.exp_m1(),
-                high: scale * ratio.high.exp_m1(),
-                ..ratio
-            })
-        };
-        Self {
-            absolute: of(a),
-            relative: of(1.0),
-            ratio: Some(ratio),
-        }
-    }
-
-    /// Of values that are never below 0: nothing is shorter by more than all of A.
-    fn possible(self, sides: [&[Series<'_>]; 2]) -> Self {
-        // What is no number is neither below 0 nor the largest.
-        let [a, mut b] = sides.map(|side| side.iter().flat_map(|series| series.values));
-        if a.clone().any(|value| *value < 0.0) || b.any(|value| *value < 0.0) {
-            return self;
-        }
-        let largest = a.copied().fold(0.0, f64::max);
-        let at_least = |interval: Interval, least: f64| {
-            interval.map(|bounds| Bounds {
-                low: bounds.low.max(least),
-                ..bounds
-            })
-        };
-        Self {
-            absolute: at_least(self.absolute, -largest),
-            relative: at_least(self.relative, -1.0),
-            ..self
-        }
-    }
+    let largest = a.copied().fold(0.0, f64::max);
+    let at_least = |interval: Interval, least: f64| {
+        interval.map(|bounds| Bounds {
+            low: bounds.low.max(least),
+            ..bounds
+        })
+    };
+    (at_least(absolute, -largest), at_least(relative, -1.0))
 }
 
 fn intervals(
@@ -209,7 +164,7 @@ fn intervals(
     design: Design,
     seed: u64,
     draws: &mut Draws,
-) -> Result<Intervals, String> {
+) -> Result<(Interval, Interval), String> {
     let by_trial = sides.each_ref().map(|side| side.by_trial(&design));
     for ((name, side), by_trial) in ["A", "B"].iter().zip(sides).zip(&by_trial) {
         if let (Some(doubt), None) = (&side.doubt, by_trial) {
@@ -222,7 +177,7 @@ fn intervals(
     let of_blocks: Vec<_> = of_blocks.map(|(side, _)| side.clone()).collect();
     let resampling = Resampling::with_draws(design.clone(), &of_blocks, seed, draws);
     let found = differences(sides, &by_trial, &resampling)?;
-    if found.absolute.is_ok() {
+    if found.0.is_ok() {
         return Ok(found);
     }
     // Where blocks are too few for the difference, trials may be enough.
@@ -238,7 +193,7 @@ fn differences(
     sides: &[Statistic<'_>; 2],
     by_trial: &[Option<ByTrial>; 2],
     resampling: &Resampling,
-) -> Result<Intervals, String> {
+) -> Result<(Interval, Interval), String> {
     let replicates = |index: usize| {
         let (side, salt) = (&sides[index], index as u64);
         match &by_trial[index] {
@@ -269,25 +224,12 @@ fn differences(
         true => absolute.by_packets(),
         false => absolute,
     };
-    let absolute = interval(&absolute);
-    let is_of_trials = absolute.as_ref().is_ok_and(|bounds| bounds.repeats_differ);
-    let is_share = matches!(sides[0].statistic().basis(), Basis::Share { .. });
-    if is_of_trials && !is_share && a.is_positive() && b.is_positive() {
-        let ratio = Replicates::combine(&[&a, &b], |x| (x[1] / x[0]).ln());
-        if let Ok(ratio) = interval(&ratio) {
-            return Ok(Intervals::of_ratio(ratio, a.value));
-        }
-    }
     let relative = if a.is_positive() {
         interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
     } else {
         Err("A may be zero or less, and nothing is relative to that".to_owned())
     };
-    Ok(Intervals {
-        absolute,
-        relative,
-        ratio: None,
-    })
+    Ok((interval(&absolute), relative))
 }
 
 /// Values that resemble each other so much that they say as much as too few still say as much as this many.
@@ -354,7 +296,7 @@ impl Medians {
     }
 
     /// Of B − A, absolute and relative to A.
-    fn intervals(&self) -> Intervals {
+    fn intervals(&self) -> (Interval, Interval) {
         let ends = |middle: &Middle| match self.apart().is_by_drift() {
             true => middle.most,
             false => middle.ends(),
@@ -372,11 +314,7 @@ impl Medians {
             true => Ok(bounds(b_low / a_high - 1.0, b_high / a_low - 1.0)),
             false => Err("A may be zero or less, and nothing is relative to that".to_owned()),
         };
-        Intervals {
-            absolute: Ok(bounds(b_low - a_high, b_high - a_low)),
-            relative,
-            ratio: None,
-        }
+        (Ok(bounds(b_low - a_high, b_high - a_low)), relative)
     }
 }
 
