@@ -113,7 +113,7 @@ def main():
             row = [brief(cells[form]) if form in cells else "" for form in own]
             lines.append(f"| {name} {says} | {printed.get(name, '')} | " + " | ".join(row) + " |")
     print(HEAD, file=args.output)
-    print("| form | " + " | ".join(f"{sign} {name.replace('_', ' ')}" for name, sign in SIGN.items()) + " |", file=args.output)
+    print("| run | " + " | ".join(f"{sign} {name.replace('_', ' ')}" for name, sign in SIGN.items()) + " |", file=args.output)
     print("|---|" + "---|" * len(SIGN), file=args.output)
     for form in (form for form in forms if any(counts[form].values())):
         cells = " | ".join(str(counts[form][name]) for name in SIGN)

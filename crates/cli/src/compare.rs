@@ -48,11 +48,20 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     let two = TwoRuns::new([a, b]);
     let full = args.json || args.output.is_some();
     let folders = [a, b].map(|run| shortest(run.folder()));
-    let compared = two.compared(folders, &args.measure, full);
-    let mut compared = compared.map_err(Failed::usage)?;
     let resolved = [a, b].map(resolve::of_run);
     let [of_a, of_b] = resolved.each_ref().map(Option::as_ref);
-    compared.benchmark = Benchmarks::of_runs([(a, of_a), (b, of_b)]);
+    let mut compared = match Benchmarks::of_runs([(a, of_a), (b, of_b)]) {
+        Some(_) if !args.fail_if.is_empty() => {
+            return Err(Failed::usage(
+                "--fail-if judges packets, and of two benchmarks the results are compared: leave it out",
+            ));
+        }
+        Some(found) => two.benchmarks(folders, found),
+        None => {
+            let compared = two.compared(folders, &args.measure, full);
+            compared.map_err(Failed::usage)?
+        }
+    };
     for limit in &args.fail_if {
         let held = two.held(limit);
         let held = held.map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))?;
@@ -115,6 +124,11 @@ fn write(compared: &Compared, args: &CompareArgs, path: &Path, form: Form) -> Re
 }
 
 fn figure(compared: &Compared) -> Result<String, Failed> {
+    if compared.benchmark.is_some() {
+        return Err(Failed::usage(
+            "two benchmarks have no shift to draw: -o FILE.html shows their results",
+        ));
+    }
     let Some(drawing) = quantile_shift::drawing(compared) else {
         return Err(Failed::usage("there is no shift to draw"));
     };

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All is well.
     Fine,
-    /// The target cannot be reached or did not answer; or a condition that was asked for has failed.
+    /// The target cannot be reached or did not answer; or a condition of `--fail-if` holds, or is undecided where that counts.
     Unreachable,
     /// What was typed cannot be done.
     Usage,

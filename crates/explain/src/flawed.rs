@@ -59,7 +59,7 @@ impl Flawed {
     }
 }
 
-/// `1 of 3 trials is flawed: the connection to 192.0.2.1:8862 ended while it was probed`.
+/// `1 of 3 trials is invalid: the connection to 192.0.2.1:8862 ended while it was probed`.
 impl fmt::Display for Flawed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.count())?;

@@ -1,4 +1,4 @@
-//! Cumulative distributions by probe (seed 004): of the delay, of its tail, and of IPDV. A row of
+//! Cumulative distributions by probe (source 004): of the delay, of its tail, and of IPDV. A row of
 //! panels for each combination of levels, a line for each probe.
 
 use super::axis;

@@ -13,7 +13,7 @@ pub(super) struct Causes;
 const COLUMNS: [&str; 7] = [
     "cause",
     "place",
-    "lost_ns",
+    "excess_ns",
     "share",
     "packets",
     "worst_ns",

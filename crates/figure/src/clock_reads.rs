@@ -1,4 +1,4 @@
-//! What reading the clock itself costs (seed 002, finding 5).
+//! What reading the clock itself costs (source 002, finding 5).
 
 use super::{Figure, Table, axis, parse};
 use delaylab_model::units::format_duration;

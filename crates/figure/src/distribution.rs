@@ -1,5 +1,5 @@
 //! How often each round trip occurred, in bins shared by all panels. What lies far beyond is in one
-//! bin at the right that says so (seed 002).
+//! bin at the right that says so (source 002).
 
 use super::{Figure, Table, axis, drawn_note, left_out, parse, side_by_side, silent_note};
 use delaylab_model::Nanos;

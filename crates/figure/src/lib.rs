@@ -6,24 +6,24 @@
 //! | file | shows |
 //! |---|---|
 //! | `cumulative.rs` | cumulative distributions over each other, with bands: what a report begins with |
-//! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
-//! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
+//! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (source 002) |
+//! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (source 004) |
 //! | `axis.rs`, `course.rs` | axes of delays, and cumulative distributions in few points: what several figures share |
 //! | `clock.rs` | the axis of figures over time: the wall clock, or the time of a simulation |
-//! | `size.rs` | round trip against size (seed 000) |
-//! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
+//! | `size.rs` | round trip against size (source 000) |
+//! | `steps.rs` | the steps or the line that were found in delay against size (source 000) |
 //! | `causes.rs` | the excess delay of late packets, by cause |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
 //! | `percentiles.rs` | bands of percentiles over the run, and what was lost |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
-//! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
-//! | [`overlay`] | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | `regression.rs` | what a regression leaves of the delay of frames (source 001) |
+//! | [`overlay`] | measured and simulated distributions of a calibrated path (source 003); no figure of one run |
 //! | [`both_runs`] | the distributions of two runs over each other |
 //! | [`quantile_shift`] | how far each quantile moved from one run to another |
 //! | `svg` (a feature) | draws any of them as SVG without a browser |
-//! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
+//! | `clock_reads.rs` | what reading the clock costs (source 002, finding 5) |
 #![forbid(unsafe_code)]
 
 mod anatomy;

@@ -1,4 +1,4 @@
-//! Measured and simulated distributions of a calibrated path (seed 003), and predicted ones: cumulative, a
+//! Measured and simulated distributions of a calibrated path (source 003), and predicted ones: cumulative, a
 //! panel for each combination of levels and each probe.
 
 use super::{Drawing, Table, axis, parse};

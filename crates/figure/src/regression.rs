@@ -1,4 +1,4 @@
-//! What the model of every factor with their interactions leaves of the delay of frames (seed 001):
+//! What the model of every factor with their interactions leaves of the delay of frames (source 001):
 //! residuals against what it says. A line that fits leaves no shape.
 
 use super::{Figure, Table, axis, parse};

@@ -1,9 +1,9 @@
-//! Delay against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
+//! Delay against size (source 000), or against what else a part of a run is to be drawn against (source 001):
 //! the mean of each trial, the mean and the least of all repeats; or those of the least, the mean and the largest that
 //! are asked for.
 //!
 //! A line for each combination of the other factors; where those are many, a line for each level of one
-//! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003), of many panels in the worst.
+//! of them (of `case`, where there is one), in a panel for each combination of the rest (source 003), of many panels in the worst.
 
 use super::axis;
 use super::series::unit as unit_name;

@@ -1,4 +1,4 @@
-//! Delay against size as the step detector sees it (seed 000): one number for each size, and the line or
+//! Delay against size as the step detector sees it (source 000): one number for each size, and the line or
 //! the stairs that it found, in a panel for each combination of levels. Drawn is how far both lie above the straight
 //! line through the points, and of sizes those that lie close together: a stair of 48 octets is nothing beside what
 //! thousands of them take.

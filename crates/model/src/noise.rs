@@ -41,7 +41,7 @@ pub enum NoiseKind {
     Interrupt,
     /// A softirq handler ran on the CPU.
     Softirq,
-    /// Reading the clock itself took this long (seed 002, finding 5).
+    /// Reading the clock itself took this long (source 002, finding 5).
     SlowClockRead,
     /// A thread that measures or answers was stopped by a signal or a debugger, or frozen with its cgroup. Others may have had
     /// the CPU meanwhile; it did not wait for that.

@@ -35,7 +35,7 @@ pub enum Pacing {
         /// From the start of a burst to the start of the next.
         interval_ns: Nanos,
     },
-    /// Closed loop (seed 002): due `wait_ns` after the previous reply was read, or, after a loss,
+    /// Closed loop (source 002): due `wait_ns` after the previous reply was read, or, after a loss,
     /// after its time-out. 0 is back to back.
     Wait {
         /// From the previous reply to the next packet.

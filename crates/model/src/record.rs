@@ -65,7 +65,7 @@ pub enum ClockEvent {
     Step,
     /// The host was suspended: `CLOCK_BOOTTIME` grew against `CLOCK_MONOTONIC`.
     Suspend,
-    /// Reading the clock itself took long (seed 002, finding 5).
+    /// Reading the clock itself took long (source 002, finding 5).
     SlowClockRead,
 }
 

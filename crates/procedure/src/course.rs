@@ -5,6 +5,7 @@ use crate::bench::{Bench, Stop};
 use crate::report::Report;
 use crate::setup::{Options, Setup};
 use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_model::words::plural;
 use delaylab_stats::frames::FrameTrial;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -159,8 +160,9 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
             (left_out > 0)
                 .then(|| format!("{left_out} repeats were never valid and are left out.")),
             (alike > 0).then(|| {
+                let repeats = plural(u64::from(alike), "repeat");
                 format!(
-                    "{alike} repeats are the same simulation as others and are not counted again: nothing in them is random."
+                    "Nothing in the simulation is random: {repeats} would be the same as others, and count once."
                 )
             }),
         ];

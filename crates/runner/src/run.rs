@@ -18,7 +18,7 @@ use delaylab_model::plan::{Plan, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
-use delaylab_model::words::a_few;
+use delaylab_model::words::{a_few, each_once, plural};
 use delaylab_store::disk::RealDisk;
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
@@ -146,7 +146,7 @@ impl ReadyRun {
     }
 
     /// Takes up an interrupted run, of which these trials are recorded: `resolved` is its own experiment, `any_left` says whether trials
-    /// of it are left, as [`any_left`] has it. Module `resume` has what must come before.
+    /// of it are left, as [`any_left`] has it. [`Interrupted`](crate::interrupted::Interrupted) has what must come before.
     ///
     /// # Errors
     /// The world cannot be opened, may not send what the experiment asks for, or what is recorded cannot be read.
@@ -344,14 +344,20 @@ impl CarriedOut {
         Ok(ended.try_for_each(identity)?)
     }
 
-    /// `not in the run: case up, case both`: trials that the experiment has and these are not.
+    /// `not in the run: case up; case both`: combinations of which the experiment has trials that these are not.
     fn not_among(&self, trials: impl Iterator<Item = u32>) -> Option<String> {
         let trials: BTreeSet<u32> = trials.collect();
         let planned = self.resolved.planned.iter();
         let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
         let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
         let missing: Vec<String> = missing.collect();
-        (!missing.is_empty()).then(|| format!("not in the run: {}", a_few(&missing, NAMED)))
+        let labels = each_once(missing.iter().filter(|label| !label.is_empty()).cloned());
+        let what = match (missing.len(), labels.is_empty()) {
+            (0, _) => return None,
+            (count, true) => plural(count as u64, "trial"),
+            (_, false) => a_few(&labels, NAMED),
+        };
+        Some(format!("not in the run: {what}"))
     }
 
     /// Where it is recorded.

@@ -1,6 +1,6 @@
 //! A host's CPU: one job at a time, in the order in which they came.
 //!
-//! A packet sent or received costs a + b·bytes (protocol processing and data copying, seed 003). A daemon takes the CPU
+//! A packet sent or received costs a + b·bytes (protocol processing and data copying, source 003). A daemon takes the CPU
 //! now and then; a CPU that was idle begins late, the later the longer it rested; the tick and slow clock reads make
 //! what is under way longer (seeds 000 and 002). What of this is random is drawn by `random`, a stream for each.
 

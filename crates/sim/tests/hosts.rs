@@ -76,7 +76,7 @@ fn a_wait_before_the_next_packet_widens_the_distribution() {
     }
 }
 
-/// The set-up of seed 002. A daemon of a strict period beats with the closed loop: on one of two paths it meets many
+/// The set-up of source 002. A daemon of a strict period beats with the closed loop: on one of two paths it meets many
 /// packets, on the other hardly any.
 #[test]
 fn a_longer_path_does_not_meet_a_daemon_more_often() {

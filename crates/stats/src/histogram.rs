@@ -1,4 +1,4 @@
-//! The histogram of seed 002: bins of equal width, what is beyond them counted apart.
+//! The histogram of source 002: bins of equal width, what is beyond them counted apart.
 
 use delaylab_model::Nanos;
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@
 //! | [`moments`] | exact integer sums: mean, variance, least and largest |
 //! | [`quantile`] | exact quantiles by selection |
 //! | [`loglinear`] | a log-linear histogram: quantiles of any number of values, with a known error |
-//! | [`histogram`] | bins of equal width with underflow and overflow (seed 002) |
+//! | [`histogram`] | bins of equal width with underflow and overflow (source 002) |
 //! | [`variation`] | every definition of delay variation side by side |
 //! | [`voice`] | a mean opinion score of the worse direction |
 //! | [`outage`] | packets in a row without an answer, more than chance makes |
@@ -22,7 +22,7 @@
 //! | [`least_squares`] | linear fits by QR in double-double, with standard errors |
 //! | [`regression`] | models of several factors, their powers and products: errors, inflation, residual tests |
 //! | [`double_double`] | numbers of 31 digits |
-//! | [`steps`] | does delay rise with size in a line or in steps (seed 000)? |
+//! | [`steps`] | does delay rise with size in a line or in steps (source 000)? |
 //! | [`periodicity`] | do events come at regular intervals, and at whose? |
 //! | [`regularity`] | does a process run at regular intervals? |
 //! | [`trains`] | what ran beside the probes, process by process |

@@ -1,4 +1,4 @@
-//! Does delay rise with packet size in a line or in steps (seed 000)?
+//! Does delay rise with packet size in a line or in steps (source 000)?
 //!
 //! A path that cuts packets into cells adds a step of q for each cell: delay is
 //! y = a + b·s + q·⌊(s + o)/w⌋ for packets of s bytes, steps w bytes wide, and q ≥ 0. A robust number

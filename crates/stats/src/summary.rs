@@ -165,7 +165,7 @@ pub struct Summary {
     pub worst: Vec<Worst>,
     /// Of the round trip.
     pub histogram: Option<Histogram>,
-    /// Share of round trips within ±500 µs of their mean (seed 002, finding 2), 0 to 1. Where quantiles are not exact
+    /// Share of round trips within ±500 µs of their mean (source 002, finding 2), 0 to 1. Where quantiles are not exact
     /// it is of bins; `None` where these are wider than the bound.
     pub within_500us: Option<f64>,
     /// `None`: quantiles are exact. Else the largest error of those that are not, relative to the

@@ -55,11 +55,10 @@ fn benchmark(found: &Benchmarks, style: &Style) -> String {
                 Paint::Plain
             };
             let change = row.change.filter(|_| row.differs).map(format_signed_share);
-            let [a, b] = row.values.each_ref();
             table.row([
                 Cell::left(&row.figure),
-                Cell::new(a),
-                Cell::painted(b, paint),
+                Cell::new(&row.a),
+                Cell::painted(&row.b, paint),
                 Cell::painted(change.unwrap_or_default(), paint),
             ]);
         }

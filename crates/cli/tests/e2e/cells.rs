@@ -80,7 +80,7 @@ fn what_cannot_be_meant_is_refused() {
     assert_eq!(checked.code, 0, "{}", checked.stderr);
 }
 
-/// How seed 000's first finding is judged in simulation, in one place and condition.
+/// How source 000's first finding is judged in simulation, in one place and condition.
 fn judged(words: &str) -> Value {
     const FEW: &str = "--set design.repeats=1 --set sweep.condition.to=[\"quiet\"] --set sweep.place.to=[\"0ms\"]";
     let scratch = Scratch::new();

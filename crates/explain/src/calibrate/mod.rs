@@ -1,4 +1,4 @@
-//! Calibration (seed 003): what a measured path is made of, as a simulation needs to know it.
+//! Calibration (source 003): what a measured path is made of, as a simulation needs to know it.
 //!
 //! From one run that holds trials without load and trials that overflow the bottleneck's buffer: what the hosts
 //! cost a packet and a byte, the minimum delay as a line in size, the rate of the bottleneck, how much it

@@ -332,8 +332,10 @@ struct OfTrial {
 fn as_change(point: &ChangePoint, scope: Scope, stages: Option<StageSet>) -> Option<Change> {
     let (before, after) = (point.median.a?, point.median.b?);
     let bounds = point.median.relative.as_ref().ok();
-    let relative = bounds.map(|bounds| (bounds.low, bounds.high));
-    let sure = relative.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+    let sure = bounds.is_none_or(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
+    // A range of most packets is no interval that a confidence belongs to.
+    let interval = bounds.filter(|bounds| bounds.packets.is_none());
+    let relative = interval.map(|bounds| (bounds.low, bounds.high));
     let large = (after / before - 1.0).abs() >= MIN_SHARE;
     (sure && large && before > 0.0).then_some(Change {
         scope,

@@ -240,9 +240,14 @@ impl Explanation {
         late.all(|cause| cause.what == LateCause::Reflector { here: true })
     }
 
+    /// Packets of which it is known when they were answered: any of them may have been late.
+    pub const fn timed(&self) -> u64 {
+        self.answered - self.answered_in_summaries - self.untimed
+    }
+
     /// Is it known of any packet when it was answered?
     pub const fn has_times(&self) -> bool {
-        self.answered > self.answered_in_summaries + self.untimed
+        self.timed() > 0
     }
 
     /// What is slow, in a sentence or two; empty where nothing was answered.

@@ -21,7 +21,6 @@ use super::totals::lost_share;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::load::{Direction, Load};
-use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
@@ -584,7 +583,7 @@ fn handshake(streams: &[&GatheredStream<'_>]) -> Option<f64> {
     let mut usual = Usual::default();
     let made = streams
         .iter()
-        .filter(|stream| stream.row.method == Method::TcpConnect);
+        .filter(|stream| stream.row.method.is_handshake());
     made.for_each(|stream| usual.merge(&stream.usual));
     let parts = usual.anatomy.means();
     let connect = |part: &&Part| part.stages == StageSet::only(Stage::Connect);

@@ -74,7 +74,7 @@ pub struct LimitResult {
     /// The levels that its `for each` fixed.
     #[serde(skip)]
     pub levels: Vec<FixedLevel>,
-    /// Does it hold? `true` (then it has failed), `false` or `undecided`.
+    /// Does it hold? `true`, `false` or `undecided`.
     #[serde(rename = "verdict")]
     #[schemars(with = "String")]
     pub outcome: Outcome,

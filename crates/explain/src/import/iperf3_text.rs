@@ -56,6 +56,8 @@ fn is_heading(line: &str) -> bool {
 /// A line of an interval, or of all of it.
 struct Part<'a> {
     id: &'a str,
+    /// Does it send? Where it has a role (`TX-C`, `RX-S`), that says so.
+    sends: Option<bool>,
     from: decimal::Time,
     to: decimal::Time,
     bytes: f64,
@@ -67,6 +69,7 @@ impl<'a> Part<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
         let role = rest.strip_prefix('[').and_then(|role| role.split_once(']'));
+        let sends = role.map(|(role, _)| role.starts_with("TX"));
         let rest = role.map_or(rest, |(_, rest)| rest);
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [between, "sec", bytes, unit, rate, per, rest @ ..] = words.as_slice() else {
@@ -75,6 +78,7 @@ impl<'a> Part<'a> {
         let (from, to) = between.split_once('-')?;
         Some(Self {
             id: id.trim(),
+            sends,
             from: decimal::time(from, SECOND)?,
             to: decimal::time(to, SECOND)?,
             bytes: decimal::number(bytes)?.value * scale(unit.strip_suffix("Bytes")?, 1024.0)?,
@@ -236,7 +240,10 @@ impl Test {
         }
         let has_side = matches!(side, Some("sender" | "receiver"));
         if !has_side && !self.totals {
-            let rate = if self.sends { "sent_rate" } else { "goodput" };
+            let rate = match part.sends.unwrap_or(self.sends) {
+                true => "sent_rate",
+                false => "goodput",
+            };
             point(rate, part, at, imported);
             return;
         }
@@ -248,6 +255,14 @@ impl Test {
         if side != Some("sender") {
             let is_carried = |what| matches!(what, Figure::Bytes | Figure::Throughput);
             let said = &mut imported.said;
+            let mut known = said.iter().filter(|it| it.stream == at);
+            // A server that sends does not know what arrived, and prints 0.
+            if !self.udp
+                && part.bytes == 0.0
+                && known.any(|it| is_carried(it.what) && it.value > 0.0)
+            {
+                return;
+            }
             said.retain(|it| it.stream != at || !is_carried(it.what));
         }
         self.said(part, at, imported);

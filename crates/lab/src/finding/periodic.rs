@@ -1,4 +1,4 @@
-//! Which excursions a periodic process caused (seed 000, finding 4).
+//! Which excursions a periodic process caused (source 000, finding 4).
 //!
 //! An excursion ([`delaylab_stats::excursion`]) is attributed to the process that had the CPU
 //! ([`delaylab_stats::attribution`]). Its cause is periodic if that process runs at regular intervals. If no noise

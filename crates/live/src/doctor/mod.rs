@@ -54,7 +54,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A tenth of the time: rougher figures.
+    /// Less time: rougher figures.
     pub fn quick() -> Self {
         let mut options = Self::default();
         options.clock_reads /= 10;

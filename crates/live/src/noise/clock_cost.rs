@@ -1,4 +1,4 @@
-//! What clock reads cost, during the trial (seed 002, finding 5).
+//! What clock reads cost, during the trial (source 002, finding 5).
 
 use super::gaps;
 use delaylab_kernel::clock;

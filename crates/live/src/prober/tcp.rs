@@ -1,4 +1,4 @@
-//! Request and response on one open TCP connection (seed 004's TCPMon).
+//! Request and response on one open TCP connection (source 004's TCPMon).
 //!
 //! Departure stamps are of a request's last byte; the kernel numbers them by byte offset. The far kernel acknowledges that byte,
 //! which is a stamp as well ([`delaylab_model::record::Record::server`]).

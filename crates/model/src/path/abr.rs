@@ -19,7 +19,7 @@ pub struct Shaper {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abr(pub AbrParameters);
 
-/// ABR parameters as seed 003 and TM 4.0 name them.
+/// ABR parameters as source 003 and TM 4.0 name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // the parameters' names are the standard's
@@ -52,7 +52,7 @@ pub struct AbrParameters {
 /// A named set of ABR parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum AbrPreset {
-    /// Table 1 of seed 003.
+    /// Table 1 of source 003.
     #[serde(rename = "eprca-1995")]
     Eprca1995,
     /// ATM Forum Traffic Management 4.0.

@@ -20,8 +20,8 @@ pub struct FramesBuilder {
     silences: Silences,
     /// How many frames there will be, where that is known.
     count: Option<u64>,
-    /// Of the third and the fourth quarter of them: the least delay, and when that frame was sent.
-    least: [Option<(Nanos, Nanos)>; 2],
+    /// Of the third and the fourth quarter of them: the least delay.
+    least: [Option<Nanos>; 2],
 }
 
 /// Fewer frames of a quarter say nothing of how the least delay changes.
@@ -103,14 +103,14 @@ impl FramesBuilder {
             self.moments.push(delay);
             self.delays.push(delay, self.exact_limit);
             self.silences.push(record.seq, Some(arrival));
-            self.note_least(record.seq, delay, t_send);
+            self.note_least(record.seq, delay);
             if self.tagged == Some(record.seq) {
                 self.figures.tagged_delay = Some(delay);
             }
         }
     }
 
-    fn note_least(&mut self, seq: u64, delay: Nanos, t_send: Nanos) {
+    fn note_least(&mut self, seq: u64, delay: Nanos) {
         let Some(quarter) = self.count.map(|count| count / 4) else {
             return;
         };
@@ -118,16 +118,18 @@ impl FramesBuilder {
             return;
         }
         let least = &mut self.least[usize::from(seq >= 3 * quarter)];
-        let this = (delay, t_send);
-        *least = Some(least.map_or(this, |least| least.min(this)));
+        *least = Some(least.map_or(delay, |least| least.min(delay)));
     }
 
     /// See [`FrameFigures::falls_behind`].
     fn falls_behind(&self) -> Option<f64> {
-        let [Some((before, from)), Some((after, to))] = self.least else {
+        let [Some(before), Some(after)] = self.least else {
             return None;
         };
-        (to > from).then(|| (after - before) as f64 / (to - from) as f64)
+        let figures = &self.figures;
+        // Two frames next to each other would make much of little: what rises does so over a quarter.
+        let quarter = figures.last_send?.checked_sub(figures.first_send?)? / 4;
+        (quarter > 0).then(|| (after - before) as f64 / quarter as f64)
     }
 
     fn lost(&mut self, t_send: Nanos) {

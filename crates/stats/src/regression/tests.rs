@@ -8,7 +8,7 @@ fn noise(count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| random.next()).collect()
 }
 
-/// A grid of sizes and buffers, like seed 001's.
+/// A grid of sizes and buffers, like source 001's.
 fn grid(repeats: usize) -> [Vec<f64>; 2] {
     let sizes = [64.0, 128.0, 256.0, 512.0, 1024.0, 1280.0, 1518.0];
     let buffers = [1.0, 5.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0];

@@ -3,10 +3,10 @@
 //! | setting | default |
 //! |---|---|
 //! | discipline | fifo |
-//! | buffer | 1000 packets (what a Linux interface holds), 13,000 cells (seed 003's switches); fq-codel 10,240 packets (RFC 8290); efci, explicit-rate and credit unlimited |
+//! | buffer | 1000 packets (what a Linux interface holds), 13,000 cells (source 003's switches); fq-codel 10,240 packets (RFC 8290); efci, explicit-rate and credit unlimited |
 //! | queue_buffer | none: a class queue may fill its port's buffer |
 //! | pool | output; shared where `alpha` is given, input where `crossbar` is |
-//! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (seed 003) |
+//! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (source 003) |
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
 //! | quantum | 1514 bytes; drr on cells one cell; cake with a rate what each tin sends in 244 µs, 300 to 1514 bytes |
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |

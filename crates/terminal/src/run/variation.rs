@@ -1,4 +1,4 @@
-//! Delay variation by probe, as seed 004 prints it: a row for each combination of levels, a block of
+//! Delay variation by probe, as source 004 prints it: a row for each combination of levels, a block of
 //! columns for each probe. Where that is too wide, or there is one combination: a row for each probe.
 
 use crate::style::{Paint, Style};

@@ -1,4 +1,4 @@
-//! ABR end systems: EPRCA as of December 1995 (seed 003) and ATM Forum TM 4.0.
+//! ABR end systems: EPRCA as of December 1995 (source 003) and ATM Forum TM 4.0.
 //!
 //! | module | decides |
 //! |---|---|

@@ -45,7 +45,7 @@ pub struct Parameters {
 impl Parameters {
     /// A preset as it is, on a link of `line_rate` bit/s.
     ///
-    /// `eprca-1995` is Table 1 of seed 003; what it leaves open is TM 4.0's. `tm-4.0` has the
+    /// `eprca-1995` is Table 1 of source 003; what it leaves open is TM 4.0's. `tm-4.0` has the
     /// specification's defaults, ICR at PCR.
     pub fn preset(preset: AbrPreset, line_rate: u64) -> Self {
         match preset {

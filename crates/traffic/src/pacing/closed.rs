@@ -1,4 +1,4 @@
-//! Closed loop (seed 002): the next packet is due a wait after the previous reply was read.
+//! Closed loop (source 002): the next packet is due a wait after the previous reply was read.
 
 use super::Due;
 use delaylab_model::Nanos;

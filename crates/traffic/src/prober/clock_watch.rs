@@ -7,7 +7,7 @@
 use delaylab_model::record::ClockEvent;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 
-/// A bracket wider than this is a slow read of the clock (seed 002, finding 5).
+/// A bracket wider than this is a slow read of the clock (source 002, finding 5).
 const SLOW: Nanos = 10 * MICROSECOND;
 /// The two clocks round to nanoseconds apart; a contradiction below this is no step.
 const TOLERANCE: Nanos = MICROSECOND;

@@ -213,7 +213,7 @@ impl Settings {
         }
     }
 
-    /// A 4.3BSD-Reno or Net/3 system (seed 003): Reno, ticks of 500 and 200 ms, every second segment
+    /// A 4.3BSD-Reno or Net/3 system (source 003): Reno, ticks of 500 and 200 ms, every second segment
     /// acknowledged, one segment to start with.
     pub fn of_1995(mss: u32, window: u64) -> Self {
         Self {

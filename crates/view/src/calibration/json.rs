@@ -190,7 +190,7 @@ impl<'a> Calibration<'a> {
         let mut calibration = Self {
             folder: shown.run,
             model_folder: Measured::or(shown.model, || {
-                "too little was found for a model: `unknown` says what is missing".to_owned()
+                "too little was found for a model: `found.unknown` says what is missing".to_owned()
             }),
             found: Found::new(shown.found),
             overlay: overlay.collect(),
@@ -345,8 +345,8 @@ pub struct Trials {
     pub unloaded: usize,
     /// In which a buffer was full.
     pub overflowing: usize,
-    /// Left out, as they have flaws.
-    pub flawed: usize,
+    /// Left out, as they are invalid.
+    pub invalid: usize,
 }
 
 /// A rate.
@@ -486,7 +486,7 @@ impl<'a> Found<'a> {
             trials: Trials {
                 unloaded: found.trials[0],
                 overflowing: found.trials[1],
-                flawed: found.flawed,
+                invalid: found.flawed,
             },
             rate: Measured::or(found.rate.as_ref().map(Rate::new), || why(found, &["rate"])),
             limiter: Measured::or(limiter.map(|it| Limiter::new(it, found)), || {

@@ -10,6 +10,8 @@ use delaylab_model::units::format_signed_share;
 use delaylab_procedure::Report;
 use delaylab_procedure::report::{Cell, Column, REMARK, Table};
 use delaylab_store::run::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Figures that are this near to each other are one.
@@ -20,30 +22,36 @@ const NAMED: usize = 6;
 const OF_REPEATS: [&str; 3] = ["min", "max", "sd"];
 
 /// The results of both runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Benchmarks {
     /// What the procedure measures.
     pub title: String,
     /// Each figure that both have, in their order.
     pub rows: Vec<Row>,
     /// Rows that A alone has, and B alone.
+    #[serde(skip)]
     pub alone: [Vec<String>; 2],
 }
 
 /// A figure of both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// `frame size 512 B`.
+    #[serde(rename = "row")]
     pub of: String,
     /// The figure, with its unit.
     pub figure: String,
-    /// In A and in B, as people read it.
-    pub values: [String; 2],
-    /// By which share it is more in B, where both are numbers and A's is not 0.
+    /// In A, as people read it; empty where it has none.
+    pub a: String,
+    /// In B.
+    pub b: String,
+    /// By which share it is more in B, 0.1 is 10 %; left out where they are no numbers, or A's is 0.
+    #[serde(rename = "relative", skip_serializing_if = "Option::is_none")]
     pub change: Option<f64>,
-    /// Is it another one?
+    /// Is it another one, by more than 0.1 %?
     pub differs: bool,
     /// In words, without its unit in the name.
+    #[serde(skip)]
     words: String,
 }
 
@@ -81,7 +89,7 @@ impl Benchmarks {
             let figures = figures.iter();
             figures.map(move |&column| Row::new(of, tables, [a, b], column))
         });
-        let rows = rows.filter(|row| row.values.iter().any(|value| !value.is_empty()));
+        let rows = rows.filter(|row| !row.a.is_empty() || !row.b.is_empty());
         let alone = [0, 1].map(|side| {
             let names = named[side].iter().map(|(of, _)| of);
             let names = names.filter(|of| other(1 - side, of).is_none());
@@ -100,7 +108,7 @@ impl Benchmarks {
         let mut rows: Vec<&Row> = self.rows.iter().filter(is_result).collect();
         if rows.is_empty() {
             return match self.rows.is_empty() {
-                true => format!("{}: the two have no frame size in common.", self.title),
+                true => format!("{}: the two have no row in common.", self.title),
                 false => format!("{}: no figure differs by more than 0.1 %.", self.title),
             };
         }
@@ -145,15 +153,19 @@ impl Row {
             [Some(a), Some(b)] if a != 0.0 => Some(b / a - 1.0),
             _ => None,
         };
+        let differs = match change {
+            Some(change) => change.abs() > SAME,
+            None => values[0] != values[1],
+        };
+        let words = words(head, &values, change);
+        let [a, b] = values;
         Self {
             of: of.to_owned(),
             figure: heading(head),
-            differs: match change {
-                Some(change) => change.abs() > SAME,
-                None => values[0] != values[1],
-            },
-            words: words(head, &values, change),
-            values,
+            differs,
+            words,
+            a,
+            b,
             change,
         }
     }

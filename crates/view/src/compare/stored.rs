@@ -1,11 +1,12 @@
 //! Two runs on disk, compared.
 
+use super::benchmark::Benchmarks;
 use super::{Compared, Side};
 use crate::run::stored::{not_complete, unchecked};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
 use delaylab_explain::compare::limits::{LimitResult, Outcome, evaluate};
-use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
+use delaylab_explain::compare::{Comparison, ComparisonRequest, NothingInCommon, compare};
 use delaylab_explain::flawed::Flawed;
 use delaylab_lab::finding::check::Bound;
 use delaylab_lab::finding::verdict::FixedLevel;
@@ -46,15 +47,37 @@ impl<'a> TwoRuns<'a> {
         let [a, b] = &self.data;
         let imported = self.around.iter().any(Circumstances::is_imported);
         let comparison = compare(a, b, &asked(measures, full, imported))?;
-        let [in_a, in_b] = folders;
-        Ok(Compared {
+        Ok(self.around(folders, comparison, None))
+    }
+
+    /// What two benchmarks found. Which loads their searches tried depends on what was found, so that no trial of them is compared.
+    pub fn benchmarks(&self, folders: [String; 2], found: Benchmarks) -> Compared {
+        let comparison = Comparison {
+            headline: ComparisonRequest::usual().headline,
+            pairs: Vec::new(),
+            whole: None,
+            is_overview: false,
+            alone: found.alone.clone(),
+            pooled: Default::default(),
+            looks: 0,
+        };
+        self.around(folders, comparison, Some(found))
+    }
+
+    fn around(
+        &self,
+        [in_a, in_b]: [String; 2],
+        comparison: Comparison,
+        benchmark: Option<Benchmarks>,
+    ) -> Compared {
+        Compared {
             sides: [side(self.runs[0], in_a), side(self.runs[1], in_b)],
             comparison,
-            benchmark: None,
+            benchmark,
             differences: differences(&self.around[0], &self.around[1]),
             limits: Vec::new(),
             strict: false,
-        })
+        }
     }
 
     /// Whether a limit holds, for each of its levels.

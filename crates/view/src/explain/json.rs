@@ -458,7 +458,7 @@ pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
     document
 }
 
-fn excess(means: &StageTimes, excursions: u64, lost_ns: f64) -> Excess {
+fn excess(means: &StageTimes, excursions: u64, excess_ns: f64) -> Excess {
     let stages = in_common(&means.usual, &means.excess).into_iter();
     let stages = stages.map(|[usual, more]| StageExcess {
         stage: usual.stages.key(),
@@ -467,7 +467,7 @@ fn excess(means: &StageTimes, excursions: u64, lost_ns: f64) -> Excess {
     });
     Excess {
         excursions,
-        excess_ns: whole(lost_ns),
+        excess_ns: whole(excess_ns),
         stages: stages.collect(),
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What was asked for.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Config {
-    /// Does it take a tenth of the time, and is it less precise?
+    /// Does it take less time, and is it less precise?
     pub quick: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct Document<'a> {
     pub said: Vec<Figure<'a>>,
     /// Where the two differ by more than rounding.
     pub disagreements: Vec<Disagrees<'a>>,
-    /// What to read before trusting the records, in sentences.
+    /// What to check before trusting the records, in sentences.
     pub warnings: &'a [String],
 }
 

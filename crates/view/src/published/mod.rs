@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// `ping-2.json`: its name, and the version in the schema.
+    /// `ping-3.json`: its name, and the version in the schema.
     fn file_name(listed: &Listed, schema: &Value) -> String {
         let text = schema.to_string();
         let id = format!("\"const\":\"delaylab/{}/", listed.name);

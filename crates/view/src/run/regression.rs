@@ -1,4 +1,4 @@
-//! Least, mean and largest delay of frames as linear functions of what was varied (seed 001): on each
+//! Least, mean and largest delay of frames as linear functions of what was varied (source 001): on each
 //! factor by itself, and on all of them with their interactions.
 
 use super::{RunData, TrialData, Ways};

@@ -402,7 +402,7 @@ fn sweeps() -> Vec<Sweep> {
 
 const QUEUES: [&str; 2] = ["FIFO", "EFCI"];
 
-/// Two switches beside a load, with what went on in them (seed 003).
+/// Two switches beside a load, with what went on in them (source 003).
 fn make_queues() -> RunData {
     let streams = QUEUES.iter().zip(0..);
     let streams = streams.map(|(case, trial)| {

@@ -1,4 +1,4 @@
-//! What the delay of frames is made of (seed 001): forwarding in the devices, propagation on the links,
+//! What the delay of frames is made of (source 001): forwarding in the devices, propagation on the links,
 //! and transceiving at both ends, which is what is left: with virtual ports, this host's own way.
 
 use delaylab_explain::causes::line::{Link, links_there};

@@ -104,10 +104,11 @@ fn benchmark(found: &Benchmarks) -> Markup {
         ("% of A", Figures),
     ]);
     for row in &found.rows {
-        let [a, b] = row.values.clone();
-        let change = row.change.map(format_signed_share);
-        let change = change.unwrap_or_default();
-        table.row(vec![row.of.clone(), row.figure.clone(), a, b, change]);
+        let change = row.change.filter(|_| row.differs).map(format_signed_share);
+        let texts = [&row.of, &row.figure, &row.a, &row.b].map(String::clone);
+        table.row(Vec::from_iter(
+            texts.into_iter().chain([change.unwrap_or_default()]),
+        ));
     }
     table.render()
 }

@@ -1,4 +1,4 @@
-//! Delay as a linear function of what was varied (seed 001).
+//! Delay as a linear function of what was varied (source 001).
 
 use super::section as titled;
 use super::table::{Column, Table};

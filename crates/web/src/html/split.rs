@@ -1,4 +1,4 @@
-//! What the delay of frames is made of (seed 001).
+//! What the delay of frames is made of (source 001).
 
 use super::section as titled;
 use super::table::{Column, Table};

@@ -1,4 +1,4 @@
-//! Delay variation by probe: as seed 004 prints it, and with all figures.
+//! Delay variation by probe: as source 004 prints it, and with all figures.
 
 use super::section as titled;
 use super::table::{Column, Table};

@@ -32,6 +32,7 @@ use delaylab_figure::SCRIPT;
 use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Partial};
 use delaylab_store::run::State;
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::stored::TwoRuns;
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
@@ -472,8 +473,17 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
     let addresses = names
         .each_ref()
         .map(|name| format!("/run/{}", encode(name)));
-    let compared = two.compared(names, &[], true);
-    let compared = compared.map_err(|error| Trouble::Bad(error.to_string()))?;
+    let [a, b] = opened
+        .each_ref()
+        .map(|opened| opened.data(&shared.read).benchmark.as_ref());
+    let benchmarks = a.zip(b).and_then(|(a, b)| Benchmarks::new([a, b]));
+    let compared = match benchmarks {
+        Some(found) => two.benchmarks(names, found),
+        None => {
+            let compared = two.compared(names, &[], true);
+            compared.map_err(|error| Trouble::Bad(error.to_string()))?
+        }
+    };
     opened.iter().try_for_each(|opened| whole(opened))?;
     Ok(html::served_comparison(&compared, addresses))
 }

@@ -55,10 +55,7 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
 fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
     let counted = |causes: &[&Cause]| {
         let packets: u64 = causes.iter().map(|cause| cause.packets).sum();
-        let share = format_part(
-            packets,
-            explanation.answered - explanation.answered_in_summaries,
-        );
+        let share = format_part(packets, explanation.timed());
         format!("{} ({share})", plural(packets, "packet"))
     };
     let of_role = |(role, wanted): (Role, &str)| {
@@ -224,7 +221,7 @@ fn in_the_reflector(found: &[&Cause]) -> bool {
 
 /// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
 fn late(found: &[&Cause], lost: f64, explanation: &Explanation, events: Option<u64>) -> String {
-    let answered = explanation.answered - explanation.answered_in_summaries;
+    let answered = explanation.timed();
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
     let share = format_part(late, answered);

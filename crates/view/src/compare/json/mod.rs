@@ -11,6 +11,7 @@ pub use condition::Condition;
 pub use pair::{Anatomy, Apart, AtQuantile, Missing, Moved, Pair, Shifts, Tests};
 pub use together::Together;
 
+use super::benchmark::Benchmarks;
 use super::{Compared, Side};
 use crate::json::Published;
 use delaylab_explain::compare::circumstances::Difference;
@@ -36,13 +37,16 @@ pub struct Document<'a> {
     pub notes: Vec<String>,
     /// Conditions that were asked for, each once for each combination of levels of its `for each`.
     pub conditions: Vec<Condition<'a>>,
-    /// Has one of them failed, so that the command ends with code 1?
+    /// Does one of them make the command end with code 1?
     pub failed: bool,
     /// All pairs together; left out of a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<Together<'a>>,
-    /// Each probe under each combination of levels that both have.
+    /// Each probe under each combination of levels that both have; none of two benchmarks.
     pub pairs: Vec<Pair<'a>>,
+    /// Of two benchmarks, what their procedure found; left out of other runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<&'a Benchmarks>,
 }
 
 /// What was asked for.
@@ -56,7 +60,7 @@ pub struct Config<'a> {
     pub measures: Vec<&'static str>,
     /// The conditions that must not hold.
     pub fail_if: Vec<String>,
-    /// Does a condition also fail where it is undecided?
+    /// Does the command also end with code 1 where a condition is undecided?
     pub strict: bool,
 }
 
@@ -71,7 +75,7 @@ impl<'a> Published for Document<'a> {
 pub struct Run<'a> {
     #[serde(flatten)]
     side: &'a Side,
-    /// Probes under combinations of levels that it alone has.
+    /// Probes under combinations of levels, of a benchmark rows of its results, that it alone has.
     alone: &'a [String],
     /// Factors that it alone has: their levels are pooled.
     pooled: &'a [String],
@@ -101,6 +105,7 @@ impl<'a> Document<'a> {
             failed: compared.has_failed(),
             whole: whole.map(|whole| Together::new(whole, headline)),
             pairs: pairs.map(|pair| Pair::new(pair, headline, looks)).collect(),
+            benchmark: compared.benchmark.as_ref(),
         }
     }
 }
