@@ -162,7 +162,7 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
             (alike > 0).then(|| {
                 let repeats = plural(u64::from(alike), "repeat");
                 format!(
-                    "Nothing in the simulation is random: {repeats} would be the same as others, and count once."
+                    "{repeats} not counted again: the same simulation as another one, as nothing in it is random."
                 )
             }),
         ];

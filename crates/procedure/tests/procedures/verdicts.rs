@@ -1117,7 +1117,7 @@ fn repeats_that_are_one_simulation_count_once() {
         let said = report
             .notes
             .iter()
-            .any(|note| note.starts_with("2 repeats are the same"));
+            .any(|note| note.starts_with("2 repeats not counted again"));
         assert_eq!(said, is_alike, "{:?}", report.notes);
     }
 }
