@@ -148,5 +148,8 @@ fn is_told(shift: &Shift, looks: usize) -> bool {
     let confidence = 1.0 - 0.05 / looks as f64;
     let apart = shift.apart.map(|apart| apart.least(confidence));
     let needed = (bounds.stretch(confidence) * reach).min(apart.unwrap_or(f64::INFINITY));
-    difference != 0.0 && difference.abs() > needed
+    let levels = shift
+        .levels
+        .is_some_and(|levels| levels.are_apart(confidence));
+    difference != 0.0 && (difference.abs() > needed || levels)
 }

@@ -20,12 +20,14 @@
 mod distances;
 mod drift;
 mod events;
+mod levels;
 mod permutation;
 mod shift;
 #[cfg(test)]
 mod tests;
 
 pub use drift::{Drift, median_within};
+pub use levels::Levels;
 pub use shift::{Apart, Series, Shift, shift, shifts};
 
 use crate::functional::Functional;

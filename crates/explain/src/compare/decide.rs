@@ -435,6 +435,7 @@ mod tests {
             }),
             relative: Err(String::new()),
             apart: None,
+            levels: None,
         };
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(Functional::Quantile);
         let of = |clear: &[Functional]| {

@@ -319,6 +319,7 @@ fn summary_figures(
         absolute: none(),
         relative: none(),
         apart: None,
+        levels: None,
     });
     let shifts = shifts.into_iter();
     let shifts: Vec<_> = shifts.filter(|it| it.a.or(it.b).is_some()).collect();

@@ -53,7 +53,9 @@ pub fn is_clear(shift: &Shift, looks: usize) -> bool {
     let Some((difference, reach)) = towards_zero(shift, looks) else {
         return false;
     };
-    difference > reach || difference > apart_from(shift, looks)
+    let levels = shift.levels.as_ref();
+    let are_apart = levels.is_some_and(|levels| levels.are_apart(confidence(looks)));
+    difference > reach || difference > apart_from(shift, looks) || are_apart
 }
 
 /// The size of a difference, and how far its interval reaches from there towards zero; `None` where there is no difference,

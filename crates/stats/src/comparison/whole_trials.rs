@@ -25,6 +25,13 @@ pub struct ByTrial {
     pub repeats: usize,
 }
 
+impl ByTrial {
+    /// In each trial.
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        self.each.values().map(|(value, _)| *value)
+    }
+}
+
 impl Statistic<'_> {
     /// What it is in each trial of this design, where enough repeats tell how much it varies and its packets do not.
     pub fn by_trial(&self, design: &Design) -> Option<ByTrial> {

@@ -2,6 +2,7 @@
 
 use super::drift::{self, Drift};
 use super::events;
+use super::levels::Levels;
 use crate::comparison::{Bounds, ByTrial, Design, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
@@ -22,6 +23,8 @@ pub struct Shift {
     pub relative: Result<Bounds, String>,
     /// Of medians: how far they must be apart to be told so whatever the interval says.
     pub apart: Option<Apart>,
+    /// The levels of the trials, where enough of each side tell them.
+    pub levels: Option<Levels>,
 }
 
 impl Shift {
@@ -102,14 +105,18 @@ fn with_draws(
     let design = Design::new(strata, &seeds);
     let sides =
         [(0, a), (a.len(), b)].map(|(first, side)| statistic(functional, first, side, &design));
+    let in_each_trial = sides.each_ref().map(|side| side.in_each_trial(&design));
+    let levels = Levels::new(&sides, &in_each_trial);
     let none = |reason: String| (Err(reason.clone()), Err(reason));
-    let found = intervals(&sides, design, seed, draws).unwrap_or_else(none);
+    let found = intervals(&sides, in_each_trial, design, seed, draws).unwrap_or_else(none);
     let tells = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
-    let (absolute, relative) = match (&found.0, apart) {
-        (Ok(bounds), _) if tells(bounds) => found,
-        (_, Some(medians)) => medians.intervals(),
+    let apart_by_level = levels.filter(|levels| levels.are_apart(CONFIDENCE));
+    let (absolute, relative) = match (&found.0, apart, apart_by_level) {
+        (Ok(bounds), ..) if tells(bounds) => found,
+        (_, Some(medians), _) => medians.intervals(),
+        (.., Some(levels)) => levels.intervals(),
         _ => found,
     };
     let (absolute, relative) = possible((absolute, relative), [a, b]);
@@ -120,6 +127,7 @@ fn with_draws(
         absolute,
         relative,
         apart: medians.map(|medians| medians.apart()),
+        levels,
     }
 }
 
@@ -137,7 +145,7 @@ fn statistic<'a>(
     Statistic::of_design(functional, parts, design)
 }
 
-type Interval = Result<Bounds, String>;
+pub(super) type Interval = Result<Bounds, String>;
 
 /// Of values that are never below 0: nothing is shorter by more than all of A.
 fn possible(
@@ -161,11 +169,17 @@ fn possible(
 
 fn intervals(
     sides: &[Statistic<'_>; 2],
+    in_each_trial: [Option<ByTrial>; 2],
     design: Design,
     seed: u64,
     draws: &mut Draws,
 ) -> Result<(Interval, Interval), String> {
-    let by_trial = sides.each_ref().map(|side| side.by_trial(&design));
+    // Whole trials stand for packets where these do not tell how much they vary.
+    let mut of_sides = sides.iter().zip(&in_each_trial);
+    let by_trial = [(); 2].map(|()| {
+        let (side, in_each_trial) = of_sides.next()?;
+        side.doubt.as_ref().and(in_each_trial.clone())
+    });
     for ((name, side), by_trial) in ["A", "B"].iter().zip(sides).zip(&by_trial) {
         if let (Some(doubt), None) = (&side.doubt, by_trial) {
             return Err(format!("{name}: {doubt}"));
@@ -181,9 +195,8 @@ fn intervals(
         return Ok(found);
     }
     // Where blocks are too few for the difference, trials may be enough.
-    let by_trial = sides.each_ref().map(|side| side.in_each_trial(&design));
-    match by_trial.iter().all(Option::is_some) {
-        true => differences(sides, &by_trial, &resampling),
+    match in_each_trial.iter().all(Option::is_some) {
+        true => differences(sides, &in_each_trial, &resampling),
         false => Ok(found),
     }
 }

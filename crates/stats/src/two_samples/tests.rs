@@ -369,6 +369,52 @@ fn a_side_that_is_judged_by_its_trials_leaves_the_other_one_its_packets() {
     }
 }
 
+/// Trials of a side at levels that differ by factors, as where a class shares the queue of others.
+fn at_levels(levels: &[f64], seed: u64) -> Vec<Vec<f64>> {
+    let mut random = SplitMix::new(seed);
+    let levels = levels.iter();
+    levels
+        .map(|level| {
+            (0..200)
+                .map(|_| level * (1.0 + 0.01 * random.normal()))
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn sides_whose_trials_differ_by_factors_are_told_apart_by_their_logarithms() {
+    let a = at_levels(&[90.0, 250.0, 310.0], 1);
+    let b = at_levels(&[8.3, 8.4, 8.6], 2);
+    let (a, b) = (measured(&a), measured(&b));
+    for (from, to) in [(&a, &b), (&b, &a)] {
+        for shift in &shifts(&SHIFTS, from, to, 1)[..4] {
+            let bounds = shift.absolute.clone().unwrap();
+            assert!(bounds.low * bounds.high > 0.0, "{shift:?}");
+            let by = shift.difference().unwrap();
+            assert!(bounds.low <= by && by <= bounds.high, "{shift:?}");
+            assert!(
+                shift.levels.unwrap().are_apart(1.0 - 0.05 / 4.0),
+                "{shift:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn trials_of_one_law_that_differ_by_factors_are_seldom_told_apart() {
+    let alarm = |seed: &u64| {
+        let mut random = SplitMix::new(seed + 500);
+        let levels: Vec<f64> = (0..8).map(|_| 100.0 * random.normal().exp()).collect();
+        let trials = at_levels(&levels, *seed);
+        let trials = measured(&trials);
+        let (a, b) = trials.split_at(4);
+        let found = shift(Functional::Quantile(0.5), a, b, *seed);
+        found.levels.is_some_and(|levels| levels.are_apart(0.95))
+    };
+    assert!((0..200).filter(alarm).count() <= 3);
+}
+
 /// Of pairs of runs of one law, so many are called different at 95 %; each of five trials whose packets resemble each other
 /// more in one run than in the other.
 #[test]

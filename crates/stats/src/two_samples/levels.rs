@@ -1,0 +1,101 @@
+//! Trials whose levels differ by factors: 90, 250 and 310 ms beside 8.3, 8.4 and 8.6 ms.
+//!
+//! A queue of a second in one trial and of a tenth of it in the next leaves the difference of two sides an interval that
+//! reaches zero, although each trial of one side lies far from each of the other. The logarithms of such levels spread alike, so
+//! that each side's own interval is that of its logarithms, by Student's t. Two sides are apart where these do not overlap,
+//! which of two sides of one law is so in less than 1 % of cases.
+
+use super::shift::Interval;
+use crate::comparison::{Bounds, ByTrial, Statistic};
+use crate::functional::{Basis, Functional};
+use crate::interval::CONFIDENCE;
+use crate::student;
+
+/// The logarithms of the levels of one side's trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Level {
+    mean: f64,
+    error: f64,
+    degrees: u32,
+}
+
+impl Level {
+    /// `None` where a trial has a level of zero or less.
+    fn new(by_trial: &ByTrial) -> Option<Self> {
+        let mut levels: Vec<f64> = by_trial.values().map(f64::ln).collect();
+        let count = levels.len() as f64;
+        let mean = levels.iter().sum::<f64>() / count;
+        let error = Functional::Sd.value(&mut levels)? / count.sqrt();
+        let is_known = mean.is_finite() && error.is_finite();
+        is_known.then_some(Self {
+            mean,
+            error,
+            degrees: by_trial.repeats as u32,
+        })
+    }
+
+    /// Between which ends the level is.
+    fn ends(&self, confidence: f64) -> [f64; 2] {
+        let reach = student::two_sided(confidence, self.degrees) * self.error;
+        [self.mean - reach, self.mean + reach].map(f64::exp)
+    }
+}
+
+/// The levels of both sides' trials, of which that of the same side is longer as of all values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Levels {
+    sides: [Level; 2],
+    /// Of A and of B, of all values.
+    values: [f64; 2],
+}
+
+impl Levels {
+    /// Of a mean or a quantile, where enough trials of each side tell it; `None` of anything else.
+    pub(super) fn new(
+        [a, b]: &[Statistic<'_>; 2],
+        by_trial: &[Option<ByTrial>; 2],
+    ) -> Option<Self> {
+        let is_level = match a.statistic().basis() {
+            Basis::Mean => true,
+            Basis::Quantiles(quantiles) => quantiles.len() == 1,
+            _ => false,
+        };
+        let [of_a, of_b] = by_trial.each_ref().map(Option::as_ref);
+        let found = Self {
+            sides: [Level::new(of_a?)?, Level::new(of_b?)?],
+            values: [a.value?, b.value?],
+        };
+        (is_level && found.is_alike()).then_some(found)
+    }
+
+    fn is_alike(&self) -> bool {
+        let ([of_a, of_b], [a, b]) = (self.sides, self.values);
+        (of_b.mean - of_a.mean) * (b - a) > 0.0
+    }
+
+    /// Is one side's level surely longer than the other's, at this confidence of each?
+    pub fn are_apart(&self, confidence: f64) -> bool {
+        let [a, b] = self.sides.map(|side| side.ends(confidence));
+        a[1] < b[0] || b[1] < a[0]
+    }
+
+    /// Of B − A, absolute and relative to A: wider than at 95 %, as both sides may be at their far ends.
+    pub(super) fn intervals(&self) -> (Interval, Interval) {
+        let ([of_a, of_b], [a, b]) = (self.sides, self.values);
+        let ([a_low, a_high], [b_low, b_high]) = (of_a.ends(CONFIDENCE), of_b.ends(CONFIDENCE));
+        let degrees = of_a.degrees.min(of_b.degrees);
+        let bounds = |low: f64, value: f64, high: f64| Bounds {
+            low: low.min(value),
+            high: high.max(value),
+            repeats_differ: true,
+            degrees,
+            from_packets: 0.0,
+            packets: None,
+        };
+        let relative = bounds(b_low / a_high - 1.0, b / a - 1.0, b_high / a_low - 1.0);
+        (
+            Ok(bounds(b_low - a_high, b - a, b_high - a_low)),
+            Ok(relative),
+        )
+    }
+}
