@@ -90,10 +90,10 @@ pub fn serve(
             continue;
         };
         let r_user = clock::monotonic();
-        if shared.wait_mode == WaitMode::Spin {
+        let is_probe = server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
+        if is_probe && shared.wait_mode == WaitMode::Spin {
             spins_left = SPINS;
         }
-        server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
         server.steer();
     }
 }
@@ -146,16 +146,21 @@ impl Server<'_> {
         }
     }
 
+    /// Was it a probe's, which more will follow? What opens and keeps a session comes seldom: a thread that spun for it would take
+    /// a CPU from the one that answers the session's packets.
     #[inline]
-    fn answer(&mut self, packet: &[u8], received: &Received, r_user: Nanos) {
-        let Some(from) = received.from else { return };
+    fn answer(&mut self, packet: &[u8], received: &Received, r_user: Nanos) -> bool {
+        let Some(from) = received.from else {
+            return false;
+        };
         self.clocks.bracket_from(r_user);
         let now = at(&self.clocks, r_user);
         if self.departures.any_awaited() {
             self.report_departures();
         }
         let mut arrival = arrival(&self.clocks, &received.beside, r_user);
-        if control::is_control(packet) {
+        let is_control = control::is_control(packet);
+        if is_control {
             let mut overflow = self.overflow.lock().unwrap_or_else(PoisonError::into_inner);
             arrival.overflowed = overflow.count(self.role.sessions(self.socket));
         }
@@ -167,14 +172,16 @@ impl Server<'_> {
             packet,
             &mut self.reply,
         );
-        if control::is_control(packet) {
-            // Who is told of its session sends at once: what came before its token is on the list would be counted
+        if is_control {
+            // Who learns of its session sends at once: what came before its token is on the list would be counted
             // with strangers.
             self.steer();
         }
-        if let Verdict::Reply(reply) = verdict {
-            self.send(from, received, reply, r_user);
-        }
+        let Verdict::Reply(reply) = verdict else {
+            return false;
+        };
+        self.send(from, received, reply, r_user);
+        !is_control
     }
 
     #[inline]
