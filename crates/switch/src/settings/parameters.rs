@@ -1,6 +1,6 @@
 //! The parameters of disciplines.
 
-use super::read::Reader;
+use super::read::{CAKE_RTT, Reader};
 use super::{By, Counts, Weights};
 use crate::buffer::Bound;
 use crate::crossbar::scheduler;
@@ -240,7 +240,7 @@ impl Reader<'_> {
                 "`overhead` and `mpu` are bytes of a packet: 65,535 at most",
             ),
         };
-        let interval = picos("cake.rtt", given.rtt.unwrap_or(Duration(100 * MILLISECOND)))?;
+        let interval = picos("cake.rtt", given.rtt.unwrap_or(CAKE_RTT))?;
         Ok(cake::Parameters {
             rate: given.rate.map(|rate| rate.0),
             overhead: bytes(given.overhead, ETHERNET)?.into(),

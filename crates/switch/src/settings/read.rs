@@ -6,15 +6,19 @@ use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
 use delaylab_model::path::{self, AbrMark, Discipline, Pool, RateAlgorithm};
-use delaylab_model::quantity::{Limit, Share};
+use delaylab_model::quantity::{Duration, Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
+use delaylab_model::{MILLISECOND, SECOND};
 
 /// What is not given.
 const PACKETS: Limit = Limit::Packets(1_000);
 /// Of links that carry cells.
 pub const BUFFER_OF_CELLS: Limit = Limit::Cells(13_000);
 const FQ_CODEL: Limit = Limit::Packets(10_240);
-const CAKE: Limit = Limit::Bytes(4 << 20);
+/// What sch_cake holds at least, and at most: what its 10,240 packets of Ethernet are.
+const CAKE: [u64; 2] = [4 << 20, 10_240 * 1_514];
+/// A usual round trip, of CAKE.
+pub(super) const CAKE_RTT: Duration = Duration(100 * MILLISECOND);
 const CONGESTED: Limit = Limit::Cells(500);
 
 /// A switch and what it is read by.
@@ -35,7 +39,10 @@ impl<'a> Reader<'a> {
     ) -> Result<Self, Refusal> {
         let limits = Limits { counts };
         let discipline = switch.discipline.unwrap_or(Discipline::Fifo);
-        let default = default_size(discipline, counts);
+        let default = match (discipline, counts) {
+            (Discipline::Cake, Counts::Packets) => cake_size(switch.cake.unwrap_or_default()),
+            _ => default_size(discipline, counts),
+        };
         Ok(Self {
             size: limits.size("buffer", switch.buffer.unwrap_or(default))?,
             switch,
@@ -258,8 +265,17 @@ const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
     match (discipline, counts) {
         (Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit, _) => Limit::Unlimited,
         (Discipline::FqCoDel, Counts::Packets) => FQ_CODEL,
-        (Discipline::Cake, Counts::Packets) => CAKE,
         (_, Counts::Packets) => PACKETS,
         (_, Counts::Cells) => BUFFER_OF_CELLS,
     }
+}
+
+/// What the rate takes in four usual round trips; without a rate the most.
+fn cake_size(cake: path::Cake) -> Limit {
+    let [least, most] = CAKE;
+    let round_trip = u128::try_from(cake.rtt.unwrap_or(CAKE_RTT).0).unwrap_or(0);
+    let four = |bytes: u64| 4 * u128::from(bytes) * round_trip / u128::from(SECOND.unsigned_abs());
+    let bytes = cake.rate.map(|rate| four(rate.0 / 8));
+    let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+    Limit::Bytes(bytes.map_or(most, |bytes| bytes.clamp(least, most)))
 }

@@ -109,6 +109,24 @@ fn framing_is_taken_off_before_cakes_overhead_is_added() {
     );
 }
 
+/// sch_cake's `cake_reconfigure`: four usual round trips of the rate, from 4 MiB to 10,240 packets.
+#[test]
+fn cake_holds_four_round_trips_of_its_rate() {
+    let size = |rate: Option<u64>, rtt: Option<Duration>| {
+        let switch = cake(|cake| (cake.rate, cake.rtt) = (rate.map(Rate), rtt));
+        let settings = Settings::read(&switch, Counts::Packets, QUEUES).unwrap();
+        settings.memory.size.bytes
+    };
+    assert_eq!(size(Some(19_000_000), None), 4 << 20);
+    assert_eq!(size(Some(200_000_000), None), 10_000_000);
+    assert_eq!(
+        size(Some(200_000_000), Some(Duration(50_000_000))),
+        5_000_000
+    );
+    assert_eq!(size(Some(10_000_000_000), None), 10_240 * 1_514);
+    assert_eq!(size(None, None), 10_240 * 1_514);
+}
+
 #[test]
 fn seed_003_s_switches_read_as_they_are_meant() {
     let asx = read(Counts::Cells, |switch| {
