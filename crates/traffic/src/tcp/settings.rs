@@ -199,6 +199,9 @@ pub struct Settings {
     /// After a time-out's length of silence the window starts again from `initial_window`
     /// (RFC 5681 §4.1).
     pub idle_restart: bool,
+    /// It does not start from there at once, but is halved for each time-out's length of that silence, and the slow start
+    /// threshold is three quarters of it at least (RFC 2861, as in Linux).
+    pub idle_halving: bool,
     /// What there is to send.
     pub application: Application,
 }
@@ -250,6 +253,7 @@ impl Settings {
             host_queue: None,
             validation: false,
             idle_restart: true,
+            idle_halving: false,
             application: Application::Unlimited,
         }
     }
@@ -275,6 +279,7 @@ impl Settings {
             handshake: true,
             host_queue: Some(LINUX_HOST_QUEUE),
             validation: true,
+            idle_halving: true,
             ..Self::of_1995(mss, window)
         }
     }

@@ -375,11 +375,27 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Picos) {
         let restarts = self.settings.idle_restart && !self.algorithm.is_model();
         let idle = restarts && self.is_idle() && self.written > self.max;
-        if idle && self.max > 0 && now.saturating_sub(self.last_sent) > self.timer.rto() {
-            let restart = self.settings.initial_window.max(self.window.mss);
-            self.window.cwnd = self.window.cwnd.min(restart);
-            self.algorithm.on_restart();
+        let silence = now.saturating_sub(self.last_sent);
+        if idle && self.max > 0 && silence > self.timer.rto() {
+            self.restart(silence);
+            // Once for each silence, although what follows may wait for its turn.
+            self.last_sent = now;
         }
+    }
+
+    fn restart(&mut self, silence: Picos) {
+        let window = &mut self.window;
+        let first = self.settings.initial_window.max(window.mss);
+        let first = first.min(window.cwnd);
+        let left = if self.settings.idle_halving {
+            window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+            let halvings = (silence - 1) / self.timer.rto().max(1);
+            window.cwnd >> halvings.min(63)
+        } else {
+            first
+        };
+        window.cwnd = left.max(first);
+        self.algorithm.on_restart();
     }
 
     /// RFC 7661: only a window that is used up says whether the path would bear a larger one.

@@ -321,6 +321,37 @@ fn after_a_silence_the_window_starts_again() {
     assert_eq!(drain(&mut sender, 1000 * MS), new_segments(30..40));
 }
 
+/// Linux, `tcp_cwnd_restart`: half for each time-out's length, down to the first window, and slow start up to three quarters.
+#[test]
+fn each_time_outs_length_of_a_silence_halves_the_window() {
+    let after = |idle_halving: bool, silence: Picos| {
+        let idle = Settings {
+            application: Application::Requests,
+            initial_window: 4 * MSS,
+            validation: false,
+            idle_restart: true,
+            idle_halving,
+            ..settings(Congestion::Reno)
+        };
+        let mut sender = Sender::new(&idle, 0);
+        let mut acknowledged = 0;
+        while sender.cwnd() < 32 * MSS {
+            sender.write(2 * MSS);
+            drain(&mut sender, 0);
+            acknowledged += 2 * MSS;
+            sender.on_ack(MS, ack(acknowledged));
+        }
+        sender.write(64 * MSS);
+        drain(&mut sender, silence).len()
+    };
+    // The smoothed round-trip time is 1 ms, and the time-out 201 ms.
+    assert_eq!(after(true, 150 * MS), 32);
+    assert_eq!(after(true, 300 * MS), 16);
+    assert_eq!(after(true, 500 * MS), 8);
+    assert_eq!(after(true, 10_000 * MS), 4);
+    assert_eq!(after(false, 300 * MS), 4);
+}
+
 #[test]
 fn acks_of_the_past_and_of_nothing_change_nothing() {
     let mut sender = Sender::new(&settings(Congestion::Reno), 0);
