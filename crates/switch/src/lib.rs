@@ -32,7 +32,7 @@
 //!
 //! // CoDel behind a line that takes a millisecond a packet, and gets two: times are in picoseconds.
 //! const MS: u64 = 1_000_000_000;
-//! let mut queue = CoDel::new(Parameters { target: 5 * MS, interval: 100 * MS });
+//! let mut queue = CoDel::new(Parameters { target: 5 * MS, interval: 100 * MS, largest: 1_514 });
 //! let mut dropped = Vec::new();
 //! for now in (0..2000).map(|ms| ms * MS) {
 //!     queue.enqueue(now, Packet(1500), &mut dropped);

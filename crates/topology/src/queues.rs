@@ -1,7 +1,7 @@
 //! What `[path.switch]` means for the queues of a switch on this path, and where it is written.
 
 use crate::classes::QUEUES;
-use crate::framing::{in_cells, wire};
+use crate::framing::{in_cells, mtu, wire};
 use delaylab_model::path::{Framing, PacketDiscard, Path, Switch as SwitchSection};
 use delaylab_model::quantity::Share;
 use delaylab_model::refusal::{Refusal, refuse};
@@ -37,6 +37,13 @@ pub fn switch_settings(
         Counts::Packets => wire(framing, LARGE).bytes - LARGE,
     };
     let settings = settings.with_framing(overhead, section);
+    let settings = match counts {
+        Counts::Cells => settings,
+        Counts::Packets => {
+            let largest = mtu(path)?;
+            settings.with_largest(largest, wire(framing, largest).bytes, section)
+        }
+    };
     let discard = section.packet_discard.unwrap_or_default();
     if discard != PacketDiscard::None && counts == Counts::Packets {
         return refuse(

@@ -37,11 +37,9 @@ use tin::{Hosts, Tin};
 
 /// Queues of a tin.
 const QUEUES: usize = 1024;
-/// Largest packet that targets allow for (an Ethernet frame).
-const LARGEST: u64 = 1514;
-
-/// Bytes of a round at low rates.
+/// Bytes of a round at low rates, and at high ones.
 const LEAST_QUANTUM: u64 = 300;
+const MOST_QUANTUM: u64 = 1514;
 
 /// Its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +58,8 @@ pub struct Parameters {
     pub target: Picos,
     /// Over which it is observed: a usual round trip.
     pub interval: Picos,
+    /// Bytes of the largest packet, which targets allow for: an Ethernet frame without its FCS.
+    pub largest: u32,
     /// Bytes a round. None: by the rate of each tin.
     pub quantum: Option<u32>,
 }
@@ -97,8 +97,8 @@ const fn shares(tins: CakeTins) -> &'static [(u64, u64)] {
 
 /// Bytes a round of a tin's flows: what the tin sends in 244 µs, from 300 bytes to a packet, as the kernel has it.
 fn quantum_at(rate: Option<u64>) -> u32 {
-    let bytes = rate.map_or(LARGEST, |rate| (rate / 8) >> 12);
-    bytes.clamp(LEAST_QUANTUM, LARGEST) as u32
+    let bytes = rate.map_or(MOST_QUANTUM, |rate| (rate / 8) >> 12);
+    bytes.clamp(LEAST_QUANTUM, MOST_QUANTUM) as u32
 }
 
 impl<T: Item> Cake<T> {
@@ -126,7 +126,7 @@ impl<T: Item> Cake<T> {
     }
 
     fn cobalt(parameters: Parameters, rate: Option<u64>) -> cobalt::Parameters {
-        let largest = rate.map_or(0, |rate| takes(LARGEST, rate));
+        let largest = rate.map_or(0, |rate| takes(parameters.largest.into(), rate));
         let target = parameters.target.max(largest + largest / 2);
         let longer = parameters.interval + (target - parameters.target);
         cobalt::Parameters {

@@ -3,7 +3,7 @@
 //!
 //! Follows RFC 8289 section 5 line by line: `look` is its `dodequeue`, `next_drop` its `control_law`,
 //! here floor(interval/√count) in exact integers. As in Linux, an item that can be marked is marked
-//! instead of dropped, and leaves; and the largest item seen stands for MAXPACKET.
+//! instead of dropped, and leaves. MAXPACKET is the largest packet of the link, or the largest item seen if that is larger.
 //!
 //! References: RFC 8289, K. Nichols, V. Jacobson, A. McGregor and J. Iyengar (2018).
 //!
@@ -21,13 +21,15 @@ use delaylab_model::Picos;
 /// How long a drop rate is remembered, in intervals.
 const MEMORY: Picos = 16;
 
-/// Its two parameters.
+/// Its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     /// Acceptable standing sojourn time.
     pub target: Picos,
     /// Over which it is observed.
     pub interval: Picos,
+    /// Bytes of the largest item (MAXPACKET): nothing is dropped while no more is held. 0: of the largest seen.
+    pub largest: u32,
 }
 
 /// A queue that CoDel takes from.
@@ -195,7 +197,7 @@ impl<T> CoDel<T> {
             control: Control::default(),
             stamped: Stamped {
                 items: Timed::new(),
-                largest: 0,
+                largest: parameters.largest,
             },
         }
     }

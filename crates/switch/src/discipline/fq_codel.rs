@@ -4,7 +4,7 @@
 //! more is held than the limit, the fattest queue loses half of its items from its head, at most 64.
 //! Flows are hashed with the seed, as RFC 8290 wants: two may share a queue.
 //!
-//! CoDel leaves the last packet alone (RFC 8289 section 5.6: no drop while no more than one MTU is held). RFC 8290 runs it in
+//! CoDel leaves the last packet alone (RFC 8289 section 5: no drop while no more than one MTU is held). RFC 8290 runs it in
 //! each queue, so that `n` flows of one packet each are never dropped from, and wait for n packets. Linux asks
 //! whether all queues together hold no more than an MTU, and keeps to the target with any number of flows.
 //! Both are here ([`NearEmpty`]); the RFC's is the default.
@@ -115,7 +115,7 @@ impl<T: Item> FqCoDel<T> {
             old: VecDeque::new(),
             held: Backlog::default(),
             fattest: Longest::default(),
-            largest: 0,
+            largest: parameters.codel.largest,
         }
     }
 

@@ -8,7 +8,7 @@
 //! | pool | output; shared where `alpha` is given, input where `crossbar` is |
 //! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (source 003) |
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
-//! | quantum | 1514 bytes; drr on cells one cell; cake with a rate what each tin sends in 244 µs, 300 to 1514 bytes |
+//! | quantum | 1514 bytes; fq-codel on packets the largest packet with an Ethernet header; drr on cells one cell; cake with a rate what each tin sends in 244 µs, 300 to 1514 bytes |
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
 //! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |
@@ -107,6 +107,25 @@ impl Settings {
         }
         if let Kind::Cake(cake) = &mut self.kind {
             cake.overhead -= i64::from(overhead);
+        }
+        self
+    }
+
+    /// The same between links that carry packets, the largest of so many bytes of IP, and with its framing. What is given as
+    /// `quantum` stays.
+    #[must_use]
+    pub fn with_largest(mut self, packet: u32, framed: u32, section: &path::Switch) -> Self {
+        let frame = packet.saturating_add(parameters::ETHERNET);
+        match &mut self.kind {
+            Kind::CoDel(codel) => codel.largest = framed,
+            Kind::FqCoDel(fq) => {
+                fq.codel.largest = framed;
+                if section.quantum.is_none() {
+                    fq.quantum = frame;
+                }
+            }
+            Kind::Cake(cake) => cake.largest = frame,
+            _ => {}
         }
         self
     }

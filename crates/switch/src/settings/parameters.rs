@@ -12,9 +12,10 @@ use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
 /// What is not given.
-const QUANTUM: Size = Size(1_514);
+const LARGEST: u32 = 1_514;
+const QUANTUM: Size = Size(LARGEST as u64);
 /// What the kernel counts of Ethernet's framing.
-const ETHERNET: u32 = 14;
+pub(super) const ETHERNET: u32 = 14;
 const CELL: Size = Size(53);
 /// The bucket of a ceiling: a frame.
 const CEIL_BURST: Size = Size(1_600);
@@ -192,7 +193,11 @@ impl Reader<'_> {
                 "is not below the interval: 5 to 10 % of it is usual (RFC 8289)",
             );
         }
-        Ok(codel::Parameters { target, interval })
+        Ok(codel::Parameters {
+            target,
+            interval,
+            largest: 0,
+        })
     }
 
     pub(super) fn fq_codel(&self) -> Result<fq_codel::Parameters, Refusal> {
@@ -249,6 +254,7 @@ impl Reader<'_> {
             isolation: given.isolation.unwrap_or_default(),
             target: (interval / 20).max(1),
             interval,
+            largest: LARGEST,
             quantum: match self.switch.quantum {
                 Some(_) => Some(self.quantum(QUANTUM)?),
                 None => None,

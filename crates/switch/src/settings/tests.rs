@@ -46,6 +46,7 @@ fn each_discipline_has_its_defaults() {
         codel: codel::Parameters {
             target: 5_000_000_000,
             interval: 100_000_000_000,
+            largest: 0,
         },
         quantum: 1_514,
         queues: 1_024,
@@ -125,6 +126,31 @@ fn cake_holds_four_round_trips_of_its_rate() {
     );
     assert_eq!(size(Some(10_000_000_000), None), 10_240 * 1_514);
     assert_eq!(size(None, None), 10_240 * 1_514);
+}
+
+#[test]
+fn what_counts_the_largest_packet_is_told_the_links() {
+    let read = |switch: &path::Switch| {
+        let settings = Settings::read(switch, Counts::Packets, QUEUES).unwrap();
+        settings.with_largest(9_000, 9_038, switch).kind
+    };
+    let Kind::CoDel(codel) = read(&of(Discipline::CoDel)) else {
+        panic!("codel was asked for")
+    };
+    assert_eq!(codel.largest, 9_038);
+    let Kind::FqCoDel(fq) = read(&of(Discipline::FqCoDel)) else {
+        panic!("fq-codel was asked for")
+    };
+    assert_eq!((fq.codel.largest, fq.quantum), (9_038, 9_014));
+    let Kind::Cake(cake) = read(&of(Discipline::Cake)) else {
+        panic!("cake was asked for")
+    };
+    assert_eq!(cake.largest, 9_014);
+    let given = path::Switch {
+        quantum: Some(Size(300)),
+        ..of(Discipline::FqCoDel)
+    };
+    assert!(matches!(read(&given), Kind::FqCoDel(fq) if fq.quantum == 300));
 }
 
 #[test]

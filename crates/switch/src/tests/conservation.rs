@@ -15,6 +15,7 @@ const PORTS: usize = 3;
 const CODEL: codel::Parameters = codel::Parameters {
     target: 50,
     interval: 400,
+    largest: 0,
 };
 const CAKE: cake::Parameters = cake::Parameters {
     rate: None,
@@ -24,6 +25,7 @@ const CAKE: cake::Parameters = cake::Parameters {
     isolation: path::Isolation::Triple,
     target: 50,
     interval: 400,
+    largest: 1_514,
     quantum: Some(300),
 };
 

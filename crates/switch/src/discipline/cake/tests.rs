@@ -10,6 +10,7 @@ const PARAMETERS: Parameters = Parameters {
     isolation: Isolation::Triple,
     target: 5 * MS,
     interval: 100 * MS,
+    largest: 1_514,
     quantum: Some(1_514),
 };
 

@@ -5,6 +5,7 @@ const MS: Picos = 1_000_000_000;
 const PARAMETERS: Parameters = Parameters {
     target: 5 * MS,
     interval: 100 * MS,
+    largest: 0,
 };
 
 /// A queue without end whose items have waited for as long as told.
@@ -145,4 +146,27 @@ fn the_control_law_is_rounded_down_and_never_overflows() {
     assert_eq!(next_drop(0, 100, 2), 70); // 70.71
     assert_eq!(next_drop(0, 100 * MS, 100), 10 * MS);
     assert_eq!(next_drop(Picos::MAX, Picos::MAX, 1), Picos::MAX);
+}
+
+/// RFC 8289 §5: what small items hold together may be less than one packet of the link, and is left alone.
+#[test]
+fn small_items_are_dropped_only_while_more_is_held_than_the_links_largest() {
+    let dropped = |largest| {
+        let mut queue = CoDel::new(Parameters {
+            largest,
+            ..PARAMETERS
+        });
+        let mut drops = Vec::new();
+        for step in 0..1_000 {
+            let now = step * 2 * MS;
+            put(&mut queue, now, Thing::cell(0).bytes(200));
+            // Each waits for 10 ms, five of them.
+            if step >= 5 {
+                queue.dequeue(now, &mut drops);
+            }
+        }
+        drops.len()
+    };
+    assert_eq!(dropped(1_514), 0);
+    assert!(dropped(0) > 0 && dropped(900) > 0);
 }

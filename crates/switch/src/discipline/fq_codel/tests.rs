@@ -8,6 +8,7 @@ fn queue(limit: u64) -> FqCoDel<Thing> {
     let codel = codel::Parameters {
         target: 5 * MS,
         interval: 100 * MS,
+        largest: 0,
     };
     let parameters = Parameters {
         codel,
