@@ -53,7 +53,7 @@ pub enum RenoFriendly {
     #[serde(rename = "rfc9438")]
     Rfc9438,
     /// Linux: 0.53 segments a round trip, as below it; before the first loss, and after a time-out, 5 % of the window at
-    /// least.
+    /// least; and a loss cuts to whole segments.
     Linux,
 }
 

@@ -16,6 +16,8 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Linux (tcp_cubic.c): segments acknowledged for each that the window grows by, at most, until a loss has shown what the
 /// path bears: 5 % a round trip.
 const LINUX_UNTIL_LOSS: f64 = 20.0;
+/// Of a product in floating point that is a whole number.
+const ROUNDING: f64 = 1e-6;
 
 /// A stage of congestion avoidance.
 #[derive(Debug, Clone, Copy)]
@@ -109,14 +111,26 @@ impl Cubic {
 
     /// To so much of what is outstanding.
     pub(crate) fn cut(&mut self, window: &mut Window, flight: u64, share: f64) {
-        let cwnd = segments(window.cwnd.min(flight.max(window.mss)), window);
+        let cwnd = self.counted(segments(window.cwnd.min(flight.max(window.mss)), window));
         let converging = self.w_max.is_some_and(|w_max| cwnd < w_max);
         let kept = if converging { (1.0 + BETA) / 2.0 } else { 1.0 };
         self.w_max = Some(cwnd * kept);
         self.cwnd_prior = cwnd;
         self.epoch = None;
         self.carried = 0.0;
-        window.set_threshold((flight as f64 * share) as u64);
+        let kept = match self.beyond {
+            RenoFriendly::Rfc9438 => flight as f64 * share,
+            RenoFriendly::Linux => self.counted(cwnd * share) * window.mss as f64,
+        };
+        window.set_threshold(kept as u64);
+    }
+
+    /// Linux counts whole segments: what was gained of the next one is lost with a cut.
+    fn counted(&self, segments: f64) -> f64 {
+        match self.beyond {
+            RenoFriendly::Rfc9438 => segments,
+            RenoFriendly::Linux => (segments + ROUNDING).floor(),
+        }
     }
 
     /// §4.8.
@@ -237,6 +251,21 @@ mod tests {
         rounds(&mut cubic, &mut window, PICOS_PER_SECOND / 1000, 20);
         let gained = segments(window.cwnd, &window) - 14.0;
         assert!((gained - 20.0 * ALPHA).abs() < 0.8, "{gained}");
+    }
+
+    /// tcp_cubic.c, `cubictcp_recalc_ssthresh`: 22.9 segments are 22, and 0.7 of them 15.
+    #[test]
+    fn linux_cuts_to_whole_segments() {
+        let cut = |beyond| {
+            let (mut cubic, mut window) = cut_beyond(1000, beyond);
+            window.cwnd = 22_900;
+            cubic.on_loss(&mut window, 22_900);
+            let w_max = cubic.w_max.unwrap_or(0.0);
+            (window.ssthresh / 100, (w_max * 10.0).round())
+        };
+        assert_eq!(cut(RenoFriendly::Linux), (150, 187.0));
+        assert_eq!(cut(RenoFriendly::Rfc9438), (160, 195.0));
+        assert_eq!(cut_beyond(20, RenoFriendly::Linux).1.ssthresh, 14 * MSS);
     }
 
     /// On a path of 40 ms the curve alone, flat where it begins, would gain three segments in ten round trips.
