@@ -1,12 +1,24 @@
 //! `delaylab doctor`.
 
-use crate::args::doctor::DoctorArgs;
 use crate::exit::Failed;
 use crate::terminal;
+use clap::Args;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
 use delaylab_view::doctor::Config;
 use std::io;
+
+/// Check what this host can measure, what is missing, and how to get it
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+
+    /// Take less time (1 s instead of 5 s); results are less precise
+    #[arg(long)]
+    pub quick: bool,
+}
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<(), Failed> {

@@ -1,6 +1,5 @@
 //! What documents begin with: this host, what was asked for, and the command line.
 
-use crate::args::supplied;
 use delaylab_kernel::host_info;
 use delaylab_view::json::{self, Head, Published, SystemInfo, WithHead};
 
@@ -12,6 +11,14 @@ pub fn system_info() -> SystemInfo {
         cpus: host_info::online_cpus().and_then(|cpus| u32::try_from(cpus).ok()),
         clock_source: host_info::clock_source(),
     }
+}
+
+/// The command line, word by word.
+pub fn supplied() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A document as one line, under its head: this host made it, for these settings and this command line.

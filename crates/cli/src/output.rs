@@ -1,4 +1,4 @@
-//! Files that `-o` and its like name.
+//! Files that `-o` and its like name, and where runs are kept.
 
 use crate::exit::Failed;
 use delaylab_store::whole_file::{self, Out};
@@ -6,6 +6,9 @@ use delaylab_terminal::visible::visible;
 use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
+
+/// Where runs are kept unless the user says otherwise.
+pub const RUNS: &str = "runs";
 
 /// Does this name standard output?
 pub fn is_stdout(path: &Path) -> bool {

@@ -1,8 +1,9 @@
 //! `delaylab verify`.
 
-use crate::args::verify::VerifyArgs;
 use crate::exit::Failed;
+use crate::output::RUNS;
 use crate::terminal;
+use clap::Args;
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::READ_AS_OWNER;
@@ -11,6 +12,34 @@ use delaylab_terminal::verify::line;
 use delaylab_view::verify::{Config, Document};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Check that the files of runs are as recorded
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every file is read and compared with the length and the SHA-256 in the run's manifest.json; files that \
+can be made again, such as report.html, are in none. Of a run without a manifest, which older \
+versions wrote, every row is read.
+
+Exit codes: 0 every run is as it was recorded, or nothing says otherwise; 3 a file is not, or cannot be \
+read.
+
+Examples:
+  delaylab verify latest
+  delaylab verify runs /data/runs          every run in two folders
+  delaylab verify runs --json")]
+pub struct VerifyArgs {
+    /// Runs, each by its folder, its name (also without its time: the newest one) or `latest`; or folders with runs
+    #[arg(value_name = "RUN|DIR", required = true)]
+    pub named: Vec<String>,
+
+    /// Directory of runs
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Runs the command.
 pub fn run(args: &VerifyArgs) -> Result<(), Failed> {

@@ -2,14 +2,12 @@
 
 use super::load::LoadServerArgs;
 use super::values;
+pub use crate::output::RUNS;
 use clap::Args;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::shard::Shard;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-/// Where runs are kept unless the user says otherwise.
-pub const RUNS: &str = "runs";
 
 /// List the experiments that come with delaylab, and the recorded runs
 #[derive(Debug, Args)]

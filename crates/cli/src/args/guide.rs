@@ -2,38 +2,12 @@
 
 use clap::Command;
 
-/// The page of each command, in the repository's folder `docs`.
-const PAGES: [(&str, &str); 23] = [
-    ("ping", "ping.md"),
-    ("trace", "trace.md"),
-    ("reflect", "reflect.md"),
-    ("doctor", "doctor.md"),
-    ("list", "experiments.md"),
-    ("check", "experiments.md"),
-    ("run", "experiments.md"),
-    ("resume", "experiments.md"),
-    ("merge", "clusters.md"),
-    ("report", "experiments.md"),
-    ("explain", "explain.md"),
-    ("calibrate", "calibrate.md"),
-    ("predict", "calibrate.md"),
-    ("serve", "serve.md"),
-    ("compare", "compare.md"),
-    ("verify", "experiments.md"),
-    ("import", "import.md"),
-    ("bench", "bench.md"),
-    ("cells", "cells.md"),
-    ("testbed", "testbed.md"),
-    ("completions", "first-measurement.md"),
-    ("man", "first-measurement.md"),
-    ("schema", "json.md"),
-];
-/// The page for whoever does not know which command to take.
+/// The page for readers who do not know which command to take.
 const QUESTIONS: &str = "questions.md";
 
-/// The same command line; each help ends with its page.
-pub fn linked(mut root: Command) -> Command {
-    for (name, page) in PAGES {
+/// The same command line; each help ends with its page, which `pages` have by the name of the command.
+pub fn linked(mut root: Command, pages: &[(&str, &str)]) -> Command {
+    for &(name, page) in pages {
         root = root.mut_subcommand(name, |command| with_page(command, page));
     }
     ended(root, QUESTIONS)
@@ -63,8 +37,7 @@ fn ended(command: Command, page: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory;
+    use crate::args::command;
     use std::path::Path;
 
     /// Also of what a command has for commands.
@@ -83,6 +56,6 @@ mod tests {
 
     #[test]
     fn every_command_has_a_page_that_is_there() {
-        assert_linked(&linked(Cli::command()));
+        assert_linked(&command());
     }
 }

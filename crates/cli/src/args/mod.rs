@@ -1,12 +1,12 @@
 //! The command line: what can be typed, and nothing else.
 //!
-//! `--help`, the man page and the completions all come from these types.
+//! `--help`, the man page and the completions all come from these types. Arguments that no other command shares may stand with
+//! what the command does.
 
 pub mod bench;
 pub mod calibrate;
 pub mod cells;
 pub mod compare;
-pub mod doctor;
 pub mod experiment;
 pub mod explain;
 mod guide;
@@ -19,8 +19,8 @@ pub mod server;
 pub mod testbed;
 pub mod trace;
 pub mod values;
-pub mod verify;
 
+use crate::{doctor, verify};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -86,9 +86,36 @@ pub enum Command {
     },
 }
 
+/// The page of the guide that says more of each command, in the repository's folder `docs`.
+const PAGES: &[(&str, &str)] = &[
+    ("ping", "ping.md"),
+    ("trace", "trace.md"),
+    ("reflect", "reflect.md"),
+    ("doctor", "doctor.md"),
+    ("list", "experiments.md"),
+    ("check", "experiments.md"),
+    ("run", "experiments.md"),
+    ("resume", "experiments.md"),
+    ("merge", "clusters.md"),
+    ("report", "experiments.md"),
+    ("explain", "explain.md"),
+    ("calibrate", "calibrate.md"),
+    ("predict", "calibrate.md"),
+    ("serve", "serve.md"),
+    ("compare", "compare.md"),
+    ("verify", "experiments.md"),
+    ("import", "import.md"),
+    ("bench", "bench.md"),
+    ("cells", "cells.md"),
+    ("testbed", "testbed.md"),
+    ("completions", "first-measurement.md"),
+    ("man", "first-measurement.md"),
+    ("schema", "json.md"),
+];
+
 /// The command line as it is shown and read: the help of each command ends with its page of the guide.
 pub fn command() -> clap::Command {
-    guide::linked(Cli::command())
+    guide::linked(Cli::command(), PAGES)
 }
 
 /// What was typed. What cannot be read is said, and the process ends.
@@ -121,14 +148,6 @@ fn with_name(error: clap::Error, words: &[OsString], command: &mut clap::Command
         wrong.join(" or ")
     );
     asked.error(ErrorKind::InvalidUtf8, message)
-}
-
-/// The command line, word by word.
-pub fn supplied() -> Vec<String> {
-    let words = std::env::args_os();
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
 }
 
 /// The name of a published schema. Help says what prints it.

@@ -2,9 +2,8 @@
 
 use super::resumable::resumable;
 use crate::args::experiment::ShownArgs;
-use crate::args::supplied;
 use crate::exit::{Exit, Failed};
-use crate::head::system_info;
+use crate::head::{supplied, system_info};
 use crate::output;
 use crate::terminal;
 use delaylab_lab::finding::Judged;

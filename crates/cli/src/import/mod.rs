@@ -5,9 +5,9 @@
 mod summary;
 
 use crate::args::import::ImportArgs;
-use crate::args::supplied;
 use crate::exit::Failed;
 use crate::experiment::conclude;
+use crate::head::supplied;
 use crate::terminal;
 use delaylab_explain::import::Format;
 use delaylab_runner::imported_file::{ImportedFile, cannot_read};

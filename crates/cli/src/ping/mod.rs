@@ -19,11 +19,10 @@ mod server;
 mod storage;
 
 use crate::args::ping::PingArgs;
-use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::resumable::{how_to_resume, resumable};
 use crate::experiment::run;
-use crate::head::system_info;
+use crate::head::{supplied, system_info};
 use crate::key;
 use crate::stop::catch_stop;
 use crate::terminal;

@@ -11,7 +11,7 @@ fn printed(words: &str) -> String {
 #[test]
 fn help_of_every_command() {
     insta::assert_snapshot!("help", printed("--help"));
-    for command in COMMANDS {
+    for command in commands() {
         insta::assert_snapshot!(
             format!("help-{command}"),
             printed(&format!("{command} --help"))
@@ -19,23 +19,19 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 15] = [
-    "ping",
-    "cells",
-    "explain",
-    "trace",
-    "reflect",
-    "serve",
-    "doctor",
-    "calibrate",
-    "predict",
-    "compare",
-    "import",
-    "verify",
-    "completions",
-    "man",
-    "schema",
-];
+/// Every command, as the help of all lists them.
+fn commands() -> Vec<String> {
+    let help = printed("--help");
+    let listed = help.lines().skip_while(|line| *line != "Commands:");
+    let listed = listed.skip(1).take_while(|line| !line.is_empty());
+    // A line that continues one before it is indented further.
+    let begun = listed
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '));
+    let names = begun.filter_map(|line| line.split(' ').next());
+    let own = names.filter(|name| *name != "help");
+    own.map(str::to_owned).collect()
+}
 
 /// The long flags that a help text lists.
 fn flags(help: &str) -> Vec<String> {
@@ -52,8 +48,8 @@ fn flags(help: &str) -> Vec<String> {
 
 #[test]
 fn man_pages_have_every_flag() {
-    let inner = ["testbed up", "testbed exec", "bench list"];
-    for command in COMMANDS.into_iter().chain(inner) {
+    let inner = ["testbed up", "testbed exec", "bench list"].map(str::to_owned);
+    for command in commands().into_iter().chain(inner) {
         let above = match command.rsplit_once(' ') {
             Some((above, _)) => printed(&format!("man {above}")),
             None => printed("man"),
@@ -100,9 +96,10 @@ fn a_man_page_that_there_is_not_is_refused() {
 
 #[test]
 fn completions_have_every_flag() {
+    let commands = commands();
     for shell in ["bash", "zsh", "fish"] {
         let script = printed(&format!("completions {shell}"));
-        for command in COMMANDS {
+        for command in &commands {
             for flag in flags(&printed(&format!("{command} --help"))) {
                 let written = if shell == "fish" {
                     format!("-l {flag}")
