@@ -11,7 +11,8 @@ use delaylab_sim::engine::{Counts, Serving};
 use delaylab_sim::event_set::{Ordered, Tournament};
 use proptest::prelude::*;
 
-/// Each discipline as `[path.switch]` has it, for packets.
+/// Disciplines as `[path.switch]` has them, for packets. One that stands neither here nor among those for cells is tested too,
+/// without parameters.
 const DISCIPLINES: &[&str] = &[
     "discipline = \"fifo\"\nbuffer = \"20packets\"",
     "discipline = \"fifo\"\nbuffer = \"30kB\"\npool = \"shared\"",
@@ -190,7 +191,26 @@ fn all(seed: u64) -> Vec<Trial> {
         .iter()
         .map(|(switch, path)| cells(switch, path, seed));
     let others = [exchanges(seed), credit_in_a_loop(seed)];
-    packets.chain(cells).chain(others).collect()
+    let mut all: Vec<Trial> = packets.chain(cells).chain(others).collect();
+    let unnamed = unnamed(&all, seed);
+    all.extend(unnamed);
+    all
+}
+
+/// A trial for each discipline of switches that none of these has.
+fn unnamed(trials: &[Trial], seed: u64) -> Vec<Trial> {
+    let switches = trials.iter().filter_map(|trial| trial.path.switch.as_ref());
+    let named: Vec<_> = switches.filter_map(|switch| switch.discipline).collect();
+    let own = Discipline::ALL.into_iter();
+    let own = own.filter(|it| !it.is_of_the_kernel() && !named.contains(it));
+    own.map(|discipline| {
+        let mut trial = packets("buffer = \"20packets\"", seed);
+        if let Some(switch) = &mut trial.path.switch {
+            switch.discipline = Some(discipline);
+        }
+        trial
+    })
+    .collect()
 }
 
 /// Compared part by part: a difference in all of it would fill the screen.

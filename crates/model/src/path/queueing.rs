@@ -53,6 +53,29 @@ pub enum Discipline {
 }
 
 impl Discipline {
+    /// Every discipline, in the order of their declaration.
+    pub const ALL: [Discipline; 19] = [
+        Discipline::Fifo,
+        Discipline::PerFlow,
+        Discipline::Priority,
+        Discipline::Wrr,
+        Discipline::Wfq,
+        Discipline::Drr,
+        Discipline::Efci,
+        Discipline::ExplicitRate,
+        Discipline::Credit,
+        Discipline::Red,
+        Discipline::CoDel,
+        Discipline::FqCoDel,
+        Discipline::Pie,
+        Discipline::DualPi2,
+        Discipline::Cake,
+        Discipline::KernelTbf,
+        Discipline::KernelHtb,
+        Discipline::KernelFqCodel,
+        Discipline::KernelNetem,
+    ];
+
     /// Is it a queue of the kernel, which only a testbed has?
     pub const fn is_of_the_kernel(self) -> bool {
         matches!(
@@ -131,5 +154,20 @@ impl TokenBucket {
         const ETHERNET: u32 = 14;
         let given = self.header.map(|header| u32::try_from(header.0));
         given.map_or(ETHERNET, |header| header.unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_discipline_is_listed_once() {
+        let schema = schemars::schema_for!(Discipline);
+        let named = schema.get("oneOf").and_then(|all| all.as_array());
+        assert_eq!(named.map(Vec::len), Some(Discipline::ALL.len()));
+        for (at, discipline) in Discipline::ALL.into_iter().enumerate() {
+            assert_eq!(discipline as usize, at);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Disciplines: which item is next, which is dropped early or marked.
 //!
-//! To add one: a file here, below a line in [`Kind`], in [`Discipline`], in its macro and in `Discipline::new`, and one in
-//! `settings::read`; its name is of [`delaylab_model::path::Discipline`].
+//! To add one: a file here, and below a line in [`Kind`] and its functions, in [`Discipline`], in its macro and in
+//! `Discipline::new`; its name is of [`delaylab_model::path::Discipline`]. Parameters of its own are read in `settings::read`.
 //!
 //! All of them but [`credit`], and [`cake`] with a rate, are work-conserving: while something is queued, `dequeue` gives
 //! something (CoDel may have dropped it all). Only cake waits for a time.
@@ -76,6 +76,32 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of a discipline that has no parameters. `None`: `settings::read` reads them, or it is a queue of the kernel.
+    pub(crate) fn without_parameters(discipline: path::Discipline) -> Option<Self> {
+        use path::Discipline as Name;
+        match discipline {
+            Name::Fifo => Some(Self::Fifo { mark: None }),
+            Name::PerFlow => Some(Self::PerFlow),
+            Name::Priority => Some(Self::Priority),
+            Name::Wrr
+            | Name::Wfq
+            | Name::Drr
+            | Name::Efci
+            | Name::ExplicitRate
+            | Name::Credit
+            | Name::Red
+            | Name::CoDel
+            | Name::FqCoDel
+            | Name::Pie
+            | Name::DualPi2
+            | Name::Cake
+            | Name::KernelTbf
+            | Name::KernelHtb
+            | Name::KernelFqCodel
+            | Name::KernelNetem => None,
+        }
+    }
+
     /// May it drop what it has held for a while?
     pub const fn drops_at_departure(&self) -> bool {
         matches!(

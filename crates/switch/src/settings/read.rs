@@ -68,8 +68,10 @@ impl<'a> Reader<'a> {
 
     /// The discipline that the section names, with its parameters.
     fn kind(&self) -> Result<Kind, Refusal> {
+        if let Some(kind) = Kind::without_parameters(self.discipline) {
+            return Ok(kind);
+        }
         Ok(match self.discipline {
-            Discipline::Fifo => Kind::Fifo { mark: None },
             Discipline::Efci => Kind::Fifo {
                 mark: Some(Mark {
                     above: self.congested()?,
@@ -79,8 +81,6 @@ impl<'a> Reader<'a> {
             Discipline::ExplicitRate => Kind::ExplicitRate {
                 threshold: self.congested()?,
             },
-            Discipline::PerFlow => Kind::PerFlow,
-            Discipline::Priority => Kind::Priority,
             Discipline::Wrr => Kind::Wrr(self.weights()?),
             Discipline::Wfq => Kind::Wfq(self.weights()?),
             Discipline::Drr => Kind::Drr {
@@ -93,10 +93,7 @@ impl<'a> Reader<'a> {
             Discipline::Cake => Kind::Cake(self.cake()?),
             Discipline::Pie => Kind::Pie(self.pie()?),
             Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
-            Discipline::KernelTbf
-            | Discipline::KernelHtb
-            | Discipline::KernelFqCodel
-            | Discipline::KernelNetem => {
+            _ => {
                 return refuse(
                     "discipline",
                     "is a queue of the kernel, which only a testbed has: use \"fifo\" here",

@@ -34,8 +34,7 @@ fn kinds() -> Vec<Kind> {
     let above = Bound::items(4);
     let (arrival, departure) = (AbrMark::Arrival, AbrMark::Departure);
     let mark = |at| Some(Mark { above, at });
-    vec![
-        Kind::Fifo { mark: None },
+    let with_parameters = [
         Kind::Fifo {
             mark: mark(arrival),
         },
@@ -43,8 +42,6 @@ fn kinds() -> Vec<Kind> {
             mark: mark(departure),
         },
         Kind::ExplicitRate { threshold: above },
-        Kind::PerFlow,
-        Kind::Priority,
         Kind::Wrr(weights(By::Flow)),
         Kind::Wrr(weights(By::Queue)),
         Kind::Wfq(weights(By::Flow)),
@@ -88,7 +85,11 @@ fn kinds() -> Vec<Kind> {
             isolation: path::Isolation::Flows,
             ..CAKE
         }),
-    ]
+    ];
+    let all = path::Discipline::ALL.into_iter();
+    all.filter_map(Kind::without_parameters)
+        .chain(with_parameters)
+        .collect()
 }
 
 fn memories() -> Vec<Memory> {
