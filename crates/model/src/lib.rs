@@ -33,6 +33,7 @@
 //! | [`stamp`] | the stamps of a record by name, and whether they were delivered |
 //! | [`stop`] | the handle that ends what is under way |
 //! | [`stream_report`] | what a stream of load did |
+//! | [`table`] | what holds of the rows of any table of a run |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
@@ -71,6 +72,7 @@ pub mod shell;
 pub mod stamp;
 pub mod stop;
 pub mod stream_report;
+pub mod table;
 pub mod tcp;
 pub mod trial;
 pub mod unanswered;

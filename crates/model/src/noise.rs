@@ -1,6 +1,7 @@
 //! What disturbed the measuring host: seen beside the probes and joined to their records.
 
 use crate::Nanos;
+use crate::table::TableRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,6 +80,15 @@ pub struct NoiseEvent {
     /// Of a thread: it could have gone on when it lost the CPU, and so its next event is the same work.
     /// `None` where the source does not say.
     pub preempted: Option<bool>,
+}
+
+impl TableRow for NoiseEvent {
+    const IS_OPTIONAL: bool = false;
+    type Key<'a> = Nanos;
+
+    fn key(&self) -> Self::Key<'_> {
+        self.start
+    }
 }
 
 /// A stretch of which it is not known what had a CPU: the kernel's entries of it were lost.
@@ -163,5 +173,14 @@ impl ClockReads {
         let width = 10_i64.pow(cost.max(1).ilog10());
         let from = cost / width * width;
         (from, from.saturating_add(width))
+    }
+}
+
+impl TableRow for ClockReads {
+    const IS_OPTIONAL: bool = false;
+    type Key<'a> = Nanos;
+
+    fn key(&self) -> Self::Key<'_> {
+        self.from_ns
     }
 }

@@ -3,6 +3,7 @@
 use crate::icmp::IcmpReason;
 use crate::method::Method;
 use crate::stamp::StampPoint;
+use crate::table::TableRow;
 use crate::{MICROSECOND, MILLISECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -290,6 +291,19 @@ pub struct Record {
     pub errno: Option<i32>,
     /// What happened to the clocks meanwhile.
     pub clock_event: ClockEvent,
+}
+
+impl TableRow for Record {
+    const IS_OPTIONAL: bool = false;
+    type Key<'a> = u64;
+
+    fn key(&self) -> Self::Key<'_> {
+        self.seq
+    }
+
+    fn stream(&self) -> u16 {
+        self.probe
+    }
 }
 
 impl Record {

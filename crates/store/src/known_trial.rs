@@ -7,11 +7,11 @@ use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::part::{self, RecordsPart};
 use crate::row_groups::MOST_THREADS;
-use crate::table::Row;
 use crate::trial_file::NewTrial;
 use crate::trial_row::TrialRow;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::table::TableRow;
 
 /// Writes one trial in the order of its files. Dropped without [`KnownTrial::finish`], it leaves nothing.
 pub struct KnownTrial {

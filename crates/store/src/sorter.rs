@@ -52,6 +52,7 @@ mod tests {
 
     use super::*;
     use delaylab_model::noise::ClockReads;
+    use delaylab_model::table::TableRow;
     use proptest::prelude::*;
     use std::convert::Infallible;
 

@@ -31,6 +31,7 @@ use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
+use delaylab_model::table::TableRow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;

@@ -10,6 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::probe::{HostCondition, is_warm};
+use delaylab_model::table::TableRow;
 use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
 use delaylab_model::words::each_once;
 use delaylab_stats::summary::is_whole;
@@ -131,6 +132,10 @@ impl Row for Fixed {
         host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
         lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load switch_lateness trace_hash
     };
+}
+
+impl TableRow for Fixed {
+    const IS_OPTIONAL: bool = false;
     type Key<'a> = (u32, u16);
 
     fn key(&self) -> Self::Key<'_> {

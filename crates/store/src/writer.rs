@@ -13,7 +13,6 @@ use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
 use crate::row_groups::MOST_THREADS;
-use crate::table::Row;
 use crate::temporary;
 use crate::trial_file::NewTrial;
 use crate::trial_row::TrialRow;
@@ -22,6 +21,7 @@ use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
+use delaylab_model::table::TableRow;
 use delaylab_model::with_tables;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -283,7 +283,7 @@ impl Drop for Hidden<'_> {
 }
 
 macro_rules! journals {
-    ({} $($(#[$doc:meta])* $table:ident $field:ident: $row:ty,)+) => {
+    ({} $($(#[$doc:meta])* $table:ident $field:ident: $row:ty { $($column:ident)* },)+) => {
         /// A journal for each table beside the records.
         struct Journals {
             $($field: Journal<$row>,)+

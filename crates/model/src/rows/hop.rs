@@ -1,6 +1,7 @@
 //! What one packet met in one queue of its path, where the world can look inside.
 
 use crate::Nanos;
+use crate::table::TableRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -57,4 +58,16 @@ pub struct Hop {
     pub t_dequeue: Nanos,
     /// What stood before it in the queue as it joined that: cells where the link has cells, bytes elsewhere.
     pub backlog: u64,
+}
+
+impl TableRow for Hop {
+    type Key<'a> = (u64, Direction, u16);
+
+    fn key(&self) -> Self::Key<'_> {
+        (self.seq, self.direction, self.hop)
+    }
+
+    fn stream(&self) -> u16 {
+        self.probe
+    }
 }

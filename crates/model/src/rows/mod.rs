@@ -1,5 +1,5 @@
-//! What a trial brings besides its records: rows of tables. A new table is a file here with the type of its rows, and its line in
-//! the list of [`with_tables!`](crate::with_tables).
+//! What a trial brings besides its records: rows of tables. A new table is a file here with the type of its rows and their
+//! order ([`TableRow`](crate::table::TableRow)), and its line in the list of [`with_tables!`](crate::with_tables).
 
 pub mod hop;
 pub mod series;
@@ -8,30 +8,30 @@ pub mod transfer;
 use std::slice::from_ref;
 
 /// Calls a macro with every table besides the records, after what stands in the braces: a line for each, with the name of
-/// its [`Rows`], that of its field where tables are fields, and the type of its rows. Everything that is said of every
-/// table is made of this list.
+/// its [`Rows`], its own (that of its file, and of its field where tables are fields), the type of its rows, and those of its
+/// fields that are columns, in the order of the files. Everything that is said of every table is made of this list.
 #[macro_export]
 macro_rules! with_tables {
     (($($then:tt)*) { $($more:tt)* }) => {
         $($then)*! { { $($more)* }
             /// What disturbed the host. In any order, some after the last record.
-            Noise noise: $crate::noise::NoiseEvent,
+            Noise noise: $crate::noise::NoiseEvent { trial start length cpu kind who pid preempted },
             /// What clock reads cost; after the last record.
-            ClockReads clock_reads: $crate::noise::ClockReads,
+            ClockReads clock_reads: $crate::noise::ClockReads { trial from_ns to_ns count },
             /// What packets met in queues. In any order.
-            Hops hops: $crate::rows::hop::Hop,
+            Hops hops: $crate::rows::hop::Hop { trial probe seq direction hop port t_enqueue t_dequeue backlog },
             /// What series were for a while. The points of one series in their order.
-            Series series: $crate::rows::series::SeriesPoint,
+            Series series: $crate::rows::series::SeriesPoint { trial series of unit t length min mean max },
             /// For how long series had which values. Those of one series in order of their values, after its points.
-            SeriesValues series_values: $crate::rows::series::SeriesValue,
+            SeriesValues series_values: $crate::rows::series::SeriesValue { trial series of unit value length },
             /// Finite transfers of loads. Those of one stream in their order.
-            Transfers transfers: $crate::rows::transfer::Transfer,
+            Transfers transfers: $crate::rows::transfer::Transfer { trial of number bytes start end },
         }
     };
 }
 
 macro_rules! rows_and_buffer {
-    ({} $($(#[$doc:meta])* $table:ident $field:ident: $row:ty,)+) => {
+    ({} $($(#[$doc:meta])* $table:ident $field:ident: $row:ty { $($column:ident)* },)+) => {
         /// Rows of one table.
         #[derive(Debug, Clone, Copy)]
         pub enum Rows<'a> {

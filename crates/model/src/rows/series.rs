@@ -2,6 +2,7 @@
 
 use crate::Nanos;
 use crate::plan::Unit;
+use crate::table::TableRow;
 use crate::trial::Trial;
 use std::sync::Arc;
 
@@ -61,6 +62,16 @@ pub struct SeriesPoint {
     pub max: f64,
 }
 
+impl TableRow for SeriesPoint {
+    /// All at once: a world that has series thins them.
+    const WINDOW: usize = usize::MAX / 2;
+    type Key<'a> = (&'a str, &'a str, Nanos);
+
+    fn key(&self) -> Self::Key<'_> {
+        (&self.series, &self.of, self.t)
+    }
+}
+
 /// For how long a series had a value: a bin of its distribution over a trial, weighted by time. A world that thins a
 /// series keeps this beside it: quantiles of the means of stretches are not those of the series.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -77,4 +88,15 @@ pub struct SeriesValue {
     pub value: f64,
     /// For how long, in all.
     pub length: Nanos,
+}
+
+impl TableRow for SeriesValue {
+    /// All at once, as the series themselves.
+    const WINDOW: usize = usize::MAX / 2;
+    /// Values are not below zero, so that their bits have their order.
+    type Key<'a> = (&'a str, &'a str, u64);
+
+    fn key(&self) -> Self::Key<'_> {
+        (&self.series, &self.of, self.value.max(0.0).to_bits())
+    }
 }

@@ -1,6 +1,7 @@
 //! Finite transfers of loads: how long each took.
 
 use crate::Nanos;
+use crate::table::TableRow;
 use std::sync::Arc;
 
 /// One transfer of a load of kind `transfers`.
@@ -24,5 +25,15 @@ impl Transfer {
     /// Flow completion time; `None`: it was not completed.
     pub fn completion_time(&self) -> Option<Nanos> {
         self.end.map(|end| end - self.start)
+    }
+}
+
+impl TableRow for Transfer {
+    /// All at once, when the trial has ended.
+    const WINDOW: usize = usize::MAX / 2;
+    type Key<'a> = (&'a str, u64);
+
+    fn key(&self) -> Self::Key<'_> {
+        (&self.of, self.number)
     }
 }

@@ -10,6 +10,7 @@ mod rows;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use cell::{Cell, CellError};
+use delaylab_model::table::TableRow;
 use std::sync::Arc;
 
 /// A column of a table whose rows are `R`.
@@ -19,28 +20,12 @@ pub struct Column<R: 'static> {
     pub(crate) read: fn(&dyn Array, &mut [R]) -> Result<(), CellError>,
 }
 
-/// A row of a table. Of its default nothing is known.
-pub trait Row: Clone + Default + Send + 'static {
+/// A row of a table, as it is on disk.
+pub trait Row: TableRow {
     /// The table's name, and that of its file.
     const TABLE: &'static str;
-    /// Is there no file where there are no rows?
-    const IS_OPTIONAL: bool = false;
-    /// How many places too late a row may come and still be put right.
-    const WINDOW: usize = 1 << 14;
     /// Its columns, in the order of the files.
     const COLUMNS: &'static [Column<Self>];
-    /// What the rows of one stream are sorted by.
-    type Key<'a>: Ord
-    where
-        Self: 'a;
-
-    /// Its place among the rows of its trial and stream.
-    fn key(&self) -> Self::Key<'_>;
-
-    /// Which of the trial's streams it is of: those are kept apart on disk.
-    fn stream(&self) -> u16 {
-        0
-    }
 }
 
 /// A column that does not hold what its table says.
@@ -102,7 +87,7 @@ macro_rules! every_table {
 }
 
 macro_rules! said_of_each {
-    ({ $row:ident => $say:expr } $($(#[$doc:meta])* $table:ident $field:ident: $type:ty,)+) => {
+    ({ $row:ident => $say:expr } $($(#[$doc:meta])* $table:ident $field:ident: $type:ty { $($column:ident)* },)+) => {
         [
             {
                 type $row = delaylab_model::record::Record;
