@@ -11,7 +11,7 @@ use delaylab_model::words::capitalised;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
 use delaylab_runner::resolve::drawn_seed;
-use delaylab_view::list::{Procedure, Procedures, ProceduresConfig};
+use delaylab_view::published::list::{Procedure, Procedures, ProceduresConfig};
 use serde_json::json;
 use std::fmt::Write;
 use std::io;

@@ -15,7 +15,7 @@ use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve::drawn_seed;
 use delaylab_runner::target;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
-use delaylab_view::cells::{Cells, Config, Document};
+use delaylab_view::published::cells::{Cells, Config, Document};
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;

@@ -5,7 +5,7 @@ use crate::terminal;
 use clap::Args;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
-use delaylab_view::doctor::Config;
+use delaylab_view::published::doctor::Config;
 use std::io;
 
 /// Check what this host can measure, what is missing, and how to get it

@@ -9,7 +9,7 @@ use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::READ_AS_OWNER;
 use delaylab_store::verify::{Mismatch, Verified, runs_in, verify_found};
 use delaylab_terminal::verify::line;
-use delaylab_view::verify::{Config, Document};
+use delaylab_view::published::verify::{Config, Document};
 use std::io;
 use std::path::{Path, PathBuf};
 

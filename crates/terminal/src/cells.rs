@@ -5,7 +5,7 @@ use crate::text::paragraph;
 use delaylab_explain::steps::{Answer, Direction, Way, candidates};
 use delaylab_model::units::format_part;
 use delaylab_stats::steps::{CELL_PAYLOAD, Steps, Verdict};
-use delaylab_view::cells::{Cells, FEW};
+use delaylab_view::published::cells::{Cells, FEW};
 use delaylab_view::words::plural;
 
 /// What tc counts of itself on an Ethernet interface: its header, without the check sequence.

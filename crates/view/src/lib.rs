@@ -13,7 +13,7 @@
 //! | [`trace`] | a path trace |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
-//! | [`published`] | **the** list of all documents, with their schemas; and a file for each that is only a document: [`cells`], [`check`], [`doctor`], [`import`], [`list`], [`verify`] |
+//! | [`published`] | **the** list of all documents, with their schemas; and a file for each that is only a document |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
@@ -46,5 +46,3 @@ pub mod stream;
 pub mod trace;
 pub mod words;
 pub mod working;
-
-pub use published::{cells, check, doctor, import, list, verify};

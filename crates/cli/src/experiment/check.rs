@@ -12,7 +12,7 @@ use delaylab_model::units::format_duration;
 use delaylab_runner::expected::{Earlier, Expected};
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
-use delaylab_view::check::{Config, Document};
+use delaylab_view::published::check::{Config, Document};
 use delaylab_view::words::plural;
 use std::collections::BTreeSet;
 use std::fmt::Write;

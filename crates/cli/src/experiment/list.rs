@@ -9,7 +9,7 @@ use delaylab_model::shell::quoted;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::READ_AS_OWNER;
 use delaylab_terminal::style::Style;
-use delaylab_view::list::{self, Config, Document, Run};
+use delaylab_view::published::list::{self, Config, Document, Run};
 use delaylab_view::words::plural;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};

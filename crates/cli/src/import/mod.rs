@@ -12,7 +12,7 @@ use crate::terminal;
 use delaylab_explain::import::Format;
 use delaylab_runner::imported_file::{ImportedFile, cannot_read};
 use delaylab_runner::run_folder;
-use delaylab_view::import::{Config, Document};
+use delaylab_view::published::import::{Config, Document};
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -5,7 +5,7 @@ use delaylab_runner::imported_file::ImportedFile;
 use delaylab_terminal::style::{Paint, Style};
 use delaylab_terminal::table::{Cell, Table};
 use delaylab_terminal::text::paragraph;
-use delaylab_view::import::stream_name;
+use delaylab_view::published::import::stream_name;
 use delaylab_view::run::RunData;
 use delaylab_view::words::{or_unknown, plural};
 
