@@ -41,13 +41,13 @@ pub struct PingArgs {
     #[arg(required_unless_present = "save", value_name = "TARGET")]
     pub target: Option<String>,
 
-    /// Probe method; icmp, tcp-connect, http and dns are answered by any host or server; udp, tcp and stamp need
-    /// `delaylab reflect` (or, for udp, any echo server; for stamp, any STAMP or TWAMP-Light reflector) at the target
+    /// Probe method; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for stamp, any STAMP or
+    /// TWAMP-Light reflector) at the target, others are answered by any host or by any server of their kind
     /// [default: icmp, or as the URL says]
     #[arg(long, value_parser = values::method(), help_heading = "What to send")]
     pub method: Option<Method>,
 
-    /// Port of the reflector [default: 8862; stamp: 862] or, for tcp-connect and dns, of the server [default: dns: 53, by TLS 853]
+    /// Port of the reflector [default: 8862; stamp: 862] or of the server [default: that of its protocol, as 53 for dns]
     #[arg(long, help_heading = "What to send")]
     pub port: Option<u16>,
 

@@ -112,7 +112,13 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(PlainText);
-    settings.into_generator().into_root_schema_for::<T>().into()
+    let mut schema: Value = settings.into_generator().into_root_schema_for::<T>().into();
+    // A version may add methods: to a reader of documents that is older they are names like the others.
+    if let Some(Value::Object(method)) = schema.pointer_mut("/$defs/Method") {
+        method.remove("oneOf");
+        method.insert("type".to_owned(), "string".into());
+    }
+    schema
 }
 
 /// Takes the marks of rustdoc links out of descriptions.
