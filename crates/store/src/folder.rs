@@ -5,7 +5,7 @@
 //! | `experiment.toml`, `environment.json`, `findings.json` | what was asked, where it ran, what was found |
 //! | `manifest.json` | length and digest of each file |
 //! | `trials.parquet`, `records.parquet`, `noise.parquet`, `clock_reads.parquet` | the tables |
-//! | `hops.parquet`, `series.parquet`, `series_values.parquet`, `transfers.parquet` | tables of a world that sees into its path |
+//! | `hops.parquet`, `series.parquet` and so on | tables of a world that sees into its path |
 //! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
 //! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
 //! | `trial-7.begun.json` | the same, of a trial that counts whenever it ends: how it began |
