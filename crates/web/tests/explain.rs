@@ -74,11 +74,21 @@ pub fn write_trials(runs: &Path, trials: &[&[Record]]) -> PathBuf {
 
 /// The same of one that began then.
 pub fn write_begun(runs: &Path, started: Option<SystemTime>, trials: &[&[Record]]) -> PathBuf {
+    write_of("name = \"broken\"\n", runs, started, trials)
+}
+
+/// The same of this experiment.
+pub fn write_of(
+    experiment: &str,
+    runs: &Path,
+    started: Option<SystemTime>,
+    trials: &[&[Record]],
+) -> PathBuf {
     let new = NewRun {
         name: "broken",
         world: "live",
         started,
-        experiment: "name = \"broken\"\n",
+        experiment,
         environment: &serde_json::json!({}),
     };
     let run = RunWriter::create(runs, &new).unwrap();

@@ -1,9 +1,11 @@
 //! How answers of the server come: compressed for who takes that, once for who has them already, and events at once.
 
-use crate::explain::{packets, write, write_begun, write_trials};
+use crate::explain::{packets, write, write_begun, write_of, write_trials};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_procedure::Report;
+use delaylab_procedure::report::{Column, Table};
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use delaylab_view::run::{RunData, stored};
@@ -197,6 +199,48 @@ fn two_runs_whose_dates_do_not_tell_are_compared_from_the_first_to_the_second() 
                 assert!(page.contains(&says), "{says} in {page}");
             }
         }
+    }
+}
+
+fn benchmark() -> Report {
+    let columns = [("frame size", "B"), ("throughput", "frames/s")];
+    Report {
+        procedure: "throughput".to_owned(),
+        title: "Throughput".to_owned(),
+        sections: Vec::new(),
+        tables: vec![Table {
+            title: "Throughput".to_owned(),
+            columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+            rows: vec![vec![64_u64.into(), 14_880.9.into()]],
+        }],
+        figures: Vec::new(),
+        conformance: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Everything that its page shows of a run is read for that alone.
+#[test]
+fn what_two_benchmarks_found_is_compared_and_of_other_runs_it_is_not_read() {
+    for (experiment, are_benchmarks) in [
+        (
+            "name = \"a\"\n[design.procedure]\nname = \"throughput\"\n",
+            true,
+        ),
+        ("name = \"a\"\n", false),
+    ] {
+        let runs = tempfile::tempdir().unwrap();
+        let write = || write_of(experiment, runs.path(), None, &[&packets()]);
+        let [one, other] = [write(), write()];
+        let address = serve_as(runs.path(), |run| {
+            let mut data = stored::in_full(run, None, "run");
+            data.benchmark = Some(benchmark());
+            data
+        });
+        let ask = format!("GET /compare?run={}&run={}", name(&one), name(&other));
+        let page = String::from_utf8(answer(address, &ask, "").1).unwrap();
+        let says = "Throughput: no figure differs by more than 0.1 %.";
+        assert_eq!(page.contains(says), are_benchmarks, "{page}");
     }
 }
 

@@ -494,6 +494,44 @@ fn the_experiment_that_it_is_can_be_run_as_a_file() {
     assert_eq!(of("run bursts.toml"), of(words));
 }
 
+/// A device whose reset lasts twice as long.
+#[test]
+fn two_benchmarks_are_compared_by_what_they_found() {
+    let scratch = Scratch::new();
+    for (folder, words) in [
+        ("a", "reset"),
+        ("b", "reset --set path.switch.reset.lasts=400ms"),
+    ] {
+        let words = format!(
+            "bench {words} --world sim --quick --size 512B --seed 7 -q --no-report -o {folder}"
+        );
+        let done = ran(&scratch, &words);
+        assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+    }
+    let told = ran(&scratch, "compare a/latest b/latest");
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let text = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in [
+        "path.switch.reset.lasts changed from 200ms to 400ms: reset: at frame size 512 B",
+        "reset time from 200 ms to 400 ms (+",
+    ] {
+        assert!(text.contains(says), "{says}: {}", told.stdout);
+    }
+    let json = ran(&scratch, "compare a/latest b/latest --json");
+    let document: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(document["pairs"], serde_json::json!([]));
+    let mut rows = document["benchmark"]["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["figure"] == "reset time").unwrap();
+    let relative = row["relative"].as_f64().unwrap();
+    assert!((relative - 1.0).abs() < 0.02, "{row}");
+    let page = ran(&scratch, "compare a/latest b/latest -o both.html");
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    let page = fs::read_to_string(scratch.path("both.html")).unwrap();
+    assert!(page.contains("<td>reset time"), "{page}");
+    let judged = ran(&scratch, "compare a/latest b/latest --fail-if lost>1%");
+    assert_eq!(judged.code, 2, "{}", judged.stdout);
+}
+
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
 mod in_turn {
     use super::*;

@@ -50,6 +50,15 @@ impl<'a> TwoRuns<'a> {
         Ok(self.around(folders, comparison, None))
     }
 
+    /// Are both of a procedure of the device benchmark, as their experiments say?
+    pub fn are_benchmarks(&self) -> bool {
+        let is_one = |around: &Circumstances| {
+            let design = around.experiment.get("design");
+            design.is_some_and(|design| design.get("procedure").is_some())
+        };
+        self.around.iter().all(is_one)
+    }
+
     /// What two benchmarks found. Which loads their searches tried depends on what was found, so that no trial of them is compared.
     pub fn benchmarks(&self, folders: [String; 2], found: Benchmarks) -> Compared {
         let comparison = Comparison {

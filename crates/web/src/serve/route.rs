@@ -473,10 +473,13 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
     let addresses = names
         .each_ref()
         .map(|name| format!("/run/{}", encode(name)));
-    let [a, b] = opened
-        .each_ref()
-        .map(|opened| opened.data(&shared.read).benchmark.as_ref());
-    let benchmarks = a.zip(b).and_then(|(a, b)| Benchmarks::new([a, b]));
+    // Everything that a page shows of a run is read for it, which two other runs need not wait for.
+    let both = || {
+        let each = opened.each_ref();
+        let [a, b] = each.map(|opened| opened.data(&shared.read).benchmark.as_ref());
+        Benchmarks::new([a?, b?])
+    };
+    let benchmarks = two.are_benchmarks().then(both).flatten();
     let compared = match benchmarks {
         Some(found) => two.benchmarks(names, found),
         None => {
