@@ -12,7 +12,7 @@ use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{fail_if_damaged, shortest};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
-use delaylab_view::compare::benchmark::Benchmarks;
+use delaylab_view::compare::benchmark::{Benchmarks, NO_COMMON_RESULT};
 use delaylab_view::compare::json::{Config, Document};
 use delaylab_view::compare::stored::TwoRuns;
 use delaylab_web::html;
@@ -51,12 +51,14 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     let resolved = [a, b].map(resolve::of_run);
     let [of_a, of_b] = resolved.each_ref().map(Option::as_ref);
     let mut compared = match Benchmarks::of_runs([(a, of_a), (b, of_b)]) {
-        Some(_) if !args.fail_if.is_empty() => {
-            return Err(Failed::usage(
-                "--fail-if judges packets, and of two benchmarks the results are compared: leave it out",
-            ));
+        Some(found) => {
+            of_results(args)?;
+            two.benchmarks(folders, found)
         }
-        Some(found) => two.benchmarks(folders, found),
+        None if two.are_benchmarks() => {
+            [a, b].into_iter().try_for_each(fail_if_damaged)?;
+            return Err(Failed::usage(NO_COMMON_RESULT));
+        }
         None => {
             let compared = two.compared(folders, &args.measure, full);
             compared.map_err(Failed::usage)?
@@ -70,6 +72,18 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     compared.strict = args.strict;
     [a, b].into_iter().try_for_each(fail_if_damaged)?;
     Ok(compared)
+}
+
+/// An error where what is asked for is about packets.
+fn of_results(args: &CompareArgs) -> Result<(), Failed> {
+    let why = match (args.fail_if.is_empty(), args.measure.is_empty()) {
+        (true, true) => return Ok(()),
+        (false, _) => "--fail-if judges",
+        (true, false) => "--measure chooses measures of",
+    };
+    Err(Failed::usage(format!(
+        "{why} packets, and of two benchmarks the results are compared: leave it out"
+    )))
 }
 
 /// What is written into a file.

@@ -54,11 +54,12 @@ fn benchmark(found: &Benchmarks, style: &Style) -> String {
             } else {
                 Paint::Plain
             };
-            let change = row.change.filter(|_| row.differs).map(format_signed_share);
+            let [a, b] = &row.texts;
+            let change = row.change().map(format_signed_share);
             table.row([
-                Cell::left(&row.figure),
-                Cell::new(&row.a),
-                Cell::painted(&row.b, paint),
+                Cell::left(&row.heading),
+                Cell::new(a),
+                Cell::painted(b, paint),
                 Cell::painted(change.unwrap_or_default(), paint),
             ]);
         }

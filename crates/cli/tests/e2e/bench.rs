@@ -501,6 +501,7 @@ fn two_benchmarks_are_compared_by_what_they_found() {
     for (folder, words) in [
         ("a", "reset"),
         ("b", "reset --set path.switch.reset.lasts=400ms"),
+        ("other", "microburst"),
     ] {
         let words = format!(
             "bench {words} --world sim --quick --size 512B --seed 7 -q --no-report -o {folder}"
@@ -528,8 +529,15 @@ fn two_benchmarks_are_compared_by_what_they_found() {
     assert_eq!(page.code, 0, "{}", page.stderr);
     let page = fs::read_to_string(scratch.path("both.html")).unwrap();
     assert!(page.contains("<td>reset time"), "{page}");
-    let judged = ran(&scratch, "compare a/latest b/latest --fail-if lost>1%");
-    assert_eq!(judged.code, 2, "{}", judged.stdout);
+    for (words, says) in [
+        ("b/latest --fail-if lost>1%", "--fail-if judges packets"),
+        ("b/latest --measure rtt", "--measure chooses measures"),
+        ("other/latest", "choose two runs of one procedure"),
+    ] {
+        let refused = ran(&scratch, &format!("compare a/latest {words}"));
+        assert_eq!(refused.code, 2, "{}", refused.stdout);
+        assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    }
 }
 
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.

@@ -4,9 +4,11 @@
 //! of their first table.
 
 use crate::benchmark::{heading, text, used};
+use crate::json::{Measured, Reasons, reasons};
 use crate::run::stored::benchmark;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::units::format_signed_share;
+use delaylab_model::words::each_once;
 use delaylab_procedure::Report;
 use delaylab_procedure::report::{Cell, Column, REMARK, Table};
 use delaylab_store::run::Run;
@@ -20,6 +22,12 @@ const SAME: f64 = 1e-3;
 const NAMED: usize = 6;
 /// What says how far repeats were apart is no result.
 const OF_REPEATS: [&str; 3] = ["min", "max", "sd"];
+/// Words of figures that count what did not come out.
+const OF_LOSS: [&str; 3] = ["lost", "loss", "did not"];
+
+/// Why two benchmarks are not compared.
+pub const NO_COMMON_RESULT: &str =
+    "the results of these benchmarks have nothing in common: choose two runs of one procedure";
 
 /// The results of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -39,17 +47,27 @@ pub struct Row {
     /// `frame size 512 B`.
     #[serde(rename = "row")]
     pub of: String,
-    /// The figure, with its unit.
+    /// The figure, without its unit.
     pub figure: String,
-    /// In A, as people read it; empty where it has none.
-    pub a: String,
+    /// The unit of `a` and `b`; null for names and counts.
+    pub unit: Option<String>,
+    /// In A.
+    pub a: Cell,
     /// In B.
-    pub b: String,
-    /// By which share it is more in B, 0.1 is 10 %; left out where they are no numbers, or A's is 0.
-    #[serde(rename = "relative", skip_serializing_if = "Option::is_none")]
-    pub change: Option<f64>,
+    pub b: Cell,
+    /// By which share it is more in B, 0.1 is 10 %.
+    pub relative: Measured<f64>,
     /// Is it another one, by more than 0.1 %?
     pub differs: bool,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+    /// The figure with its unit, where that is not with the values.
+    #[serde(skip)]
+    pub heading: String,
+    /// In A and in B, as people read it; empty where it has none.
+    #[serde(skip)]
+    pub texts: [String; 2],
     /// In words, without its unit in the name.
     #[serde(skip)]
     words: String,
@@ -89,7 +107,7 @@ impl Benchmarks {
             let figures = figures.iter();
             figures.map(move |&column| Row::new(of, tables, [a, b], column))
         });
-        let rows = rows.filter(|row| !row.a.is_empty() || !row.b.is_empty());
+        let rows = rows.filter(|row| row.texts.iter().any(|text| !text.is_empty()));
         let alone = [0, 1].map(|side| {
             let names = named[side].iter().map(|(of, _)| of);
             let names = names.filter(|of| other(1 - side, of).is_none());
@@ -102,29 +120,34 @@ impl Benchmarks {
         })
     }
 
-    /// What differs, in a sentence or two.
+    /// What differs, in a sentence or two: results that one alone has, then each figure where it moved most, of what was lost first.
     pub fn verdict(&self) -> String {
-        let is_result = |row: &&Row| row.differs && !OF_REPEATS.contains(&row.plain_name());
-        let mut rows: Vec<&Row> = self.rows.iter().filter(is_result).collect();
-        if rows.is_empty() {
-            return match self.rows.is_empty() {
-                true => format!("{}: the two have no row in common.", self.title),
-                false => format!("{}: no figure differs by more than 0.1 %.", self.title),
-            };
+        if self.rows.is_empty() {
+            return format!("{}: the two have no row in common.", self.title);
         }
-        let count = rows.len();
-        // What is said of one frame size stands together.
-        rows.truncate(NAMED);
-        let each = rows.chunk_by(|a, b| a.of == b.of).map(|rows| {
-            let words: Vec<&str> = rows.iter().map(|row| row.words.as_str()).collect();
-            format!("at {} {}", rows[0].of, words.join(", "))
+        let of_both = self.rows.chunk_by(|a, b| a.of == b.of);
+        let (alone, of_both): (Vec<&[Row]>, Vec<&[Row]>) =
+            of_both.partition(|rows| only_in(rows).is_some());
+        let differing = of_both.into_iter().flatten().filter(|row| row.is_result());
+        let differing: Vec<&Row> = differing.collect();
+        let named = worst(&differing);
+        let places = each_once(named.iter().map(|row| row.of.as_str()));
+        let each = places.into_iter().map(|of| {
+            let rows = named.iter().filter(|row| row.of == of);
+            let words: Vec<&str> = rows.map(|row| row.words.as_str()).collect();
+            format!("at {of} {}", words.join(", "))
         });
-        let each: Vec<String> = each.collect();
-        let more = match count - rows.len() {
+        let alone = alone.into_iter().filter_map(without_result);
+        let all: Vec<String> = alone.chain(each).collect();
+        if all.is_empty() {
+            return format!("{}: no figure differs by more than 0.1 %.", self.title);
+        }
+        let more = match differing.len() - named.len() {
             0 => String::new(),
+            1 => "; 1 more figure differs".to_owned(),
             more => format!("; {more} more figures differ"),
         };
-        format!("{}: {}{more}.", self.title, each.join("; "))
+        format!("{}: {}{more}.", self.title, all.join("; "))
     }
 
     /// What is not compared, in sentences.
@@ -143,36 +166,131 @@ impl Benchmarks {
     }
 }
 
+/// Of each figure the row in which it moved most, the most important first.
+fn worst<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
+    let mut worst: Vec<&Row> = Vec::new();
+    for &row in rows {
+        match worst.iter_mut().find(|other| other.heading == row.heading) {
+            Some(other) if row.moved() > other.moved() => *other = row,
+            Some(_) => {}
+            None => worst.push(row),
+        }
+    }
+    worst.sort_by_key(|row| row.rank());
+    worst.truncate(NAMED);
+    worst
+}
+
+/// The run that alone has figures here, by its number; `None` where both have some, or none has.
+fn only_in(rows: &[Row]) -> Option<usize> {
+    let has = |side: usize| rows.iter().any(|row| row.numbers()[side].is_some());
+    match [has(0), has(1)] {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}
+
+/// `at frame size 64 B no result in B (loss at every load)`.
+fn without_result(rows: &[Row]) -> Option<String> {
+    let side = 1 - only_in(rows)?;
+    let of = &rows.first()?.of;
+    let remark = rows.iter().find(|row| row.figure == REMARK);
+    let remark = remark.map_or("", |row| row.texts[side].as_str());
+    let why = match remark {
+        "" => String::new(),
+        why => format!(" ({})", why.trim_end_matches('.')),
+    };
+    Some(format!("at {of} no result in {}{why}", ["A", "B"][side]))
+}
+
 impl Row {
     fn new(of: &str, tables: [&Table; 2], rows: [&Vec<Cell>; 2], column: usize) -> Self {
         let head = &tables[0].columns[column];
         let side = |at: usize| text(tables[at], rows[at], column);
-        let values = [side(0), side(1)];
-        let numbers = rows.map(|row| row.get(column).and_then(number));
-        let change = match numbers {
+        let texts = [side(0), side(1)];
+        let [a, b] = rows.map(|row| row.get(column).cloned().unwrap_or(Cell::Nothing));
+        let change = match [number(&a), number(&b)] {
             [Some(a), Some(b)] if a != 0.0 => Some(b / a - 1.0),
             _ => None,
         };
         let differs = match change {
             Some(change) => change.abs() > SAME,
-            None => values[0] != values[1],
+            None => texts[0] != texts[1],
         };
-        let words = words(head, &values, change);
-        let [a, b] = values;
-        Self {
+        let mut row = Self {
             of: of.to_owned(),
-            figure: heading(head),
+            figure: head.name.clone(),
+            unit: head.unit.clone(),
+            relative: Measured::or(change, || no_share(&a, &b)),
             differs,
-            words,
+            reasons: Reasons::new(),
+            heading: heading(head),
+            words: words(head, &texts, change),
             a,
             b,
-            change,
+            texts,
+        };
+        let none = |cell: &Cell| (*cell == Cell::Nothing).then_some("the procedure found none");
+        row.reasons = reasons([
+            ("a", none(&row.a)),
+            ("b", none(&row.b)),
+            ("relative", row.relative.missing()),
+        ]);
+        row
+    }
+
+    /// By which share it is more in B, where it differs.
+    pub fn change(&self) -> Option<f64> {
+        match self.relative {
+            Measured::Known(change) => Some(change).filter(|_| self.differs),
+            Measured::Missing(_) => None,
         }
     }
 
-    fn plain_name(&self) -> &str {
-        self.figure.split(" (").next().unwrap_or_default()
+    fn is_result(&self) -> bool {
+        self.differs && !OF_REPEATS.contains(&self.figure.as_str())
     }
+
+    /// What was lost stands first in a sentence, and how much was measured last.
+    fn rank(&self) -> u8 {
+        let name = self.figure.as_str();
+        let is_effort = name.starts_with("repeats") || name == "tagged frames";
+        match (self.is_loss(), is_effort) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
+        }
+    }
+
+    fn is_loss(&self) -> bool {
+        let name = self.figure.as_str();
+        OF_LOSS.iter().any(|word| name.contains(word)) && !name.contains("without")
+    }
+
+    fn numbers(&self) -> [Option<f64>; 2] {
+        [&self.a, &self.b].map(number)
+    }
+
+    /// How far: what was lost as it is, other figures by their ratio first.
+    fn moved(&self) -> [f64; 2] {
+        let [a, b] = self.numbers().map(Option::unwrap_or_default);
+        let [ratio, apart] = [(b / a).ln().abs(), (b - a).abs()];
+        match self.is_loss() {
+            true => [apart, 0.0],
+            false => [ratio, apart],
+        }
+    }
+}
+
+/// Why there is no share by which B has more than A.
+fn no_share(a: &Cell, b: &Cell) -> String {
+    let why = match (number(a), number(b)) {
+        (Some(_), Some(_)) => "nothing is a share of A's 0",
+        _ if [a, b].contains(&&Cell::Nothing) => "one of the runs has no figure",
+        _ => "words have no share",
+    };
+    why.to_owned()
 }
 
 /// `reset time from 200 ms to 400 ms (+100 %)`.
@@ -242,6 +360,7 @@ fn name(table: &Table, row: &[Cell], keys: &BTreeSet<usize>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use serde_json::Value;
 
     fn report(rows: Vec<Vec<Cell>>) -> Report {
         let columns = [
@@ -289,9 +408,9 @@ mod tests {
         let both = Benchmarks::new([&a, &b]).unwrap();
         assert_eq!(
             both.verdict(),
-            "Reset: at frame size 512 B reset time from 200 ms to 400 ms (+100 %), lost from 470 to 940 frames (+100 %)."
+            "Reset: at frame size 512 B lost from 470 to 940 frames (+100 %), reset time from 200 ms to 400 ms (+100 %)."
         );
-        let figures: Vec<_> = both.rows.iter().map(|row| row.figure.as_str()).collect();
+        let figures: Vec<_> = both.rows.iter().map(|row| row.heading.as_str()).collect();
         assert_eq!(
             figures,
             [
@@ -322,6 +441,48 @@ mod tests {
             both.verdict(),
             "Reset: at frame size 512 B, load 50 % of line rate lost from 1 to 0 frames (−100 %)."
         );
+    }
+
+    /// Of several sizes each figure is named where it moved most.
+    #[test]
+    fn the_worst_is_named_and_the_rest_counted() {
+        let a = report(vec![
+            row(64, 1e8, 10),
+            row(512, 1e8, 10),
+            row(1518, 1e8, 10),
+        ]);
+        let b = report(vec![
+            row(64, 2e8, 20),
+            row(512, 4e8, 20),
+            row(1518, 1e8, 90),
+        ]);
+        let both = Benchmarks::new([&a, &b]).unwrap();
+        assert_eq!(
+            both.verdict(),
+            "Reset: at frame size 1518 B lost from 10 to 90 frames (+800 %); at frame size 512 B reset time from 100 ms to \
+             400 ms (+300 %); 3 more figures differ."
+        );
+    }
+
+    #[test]
+    fn a_size_of_which_one_run_has_no_result_is_named_first() {
+        let a = report(vec![row(64, 1e8, 10), row(512, 1e8, 10)]);
+        let mut none = vec![Cell::Nothing; 6];
+        (none[0], none[5]) = (512_u64.into(), "loss at every load".into());
+        let b = report(vec![row(64, 1e8, 20), none]);
+        let both = Benchmarks::new([&a, &b]).unwrap();
+        assert_eq!(
+            both.verdict(),
+            "Reset: at frame size 512 B no result in B (loss at every load); at frame size 64 B lost from 10 to 20 frames \
+             (+100 %)."
+        );
+        let mut rows = both.rows.iter();
+        let lost = rows.find(|row| row.of == "frame size 512 B" && row.figure == "lost");
+        let lost = serde_json::to_value(lost.unwrap()).unwrap();
+        assert_eq!((&lost["a"], &lost["b"]), (&10.into(), &Value::Null));
+        assert_eq!(lost["unit"], "frames");
+        assert_eq!(lost["reasons"]["b"], "the procedure found none");
+        assert_eq!(lost["reasons"]["relative"], "one of the runs has no figure");
     }
 
     #[test]

@@ -104,8 +104,9 @@ fn benchmark(found: &Benchmarks) -> Markup {
         ("% of A", Figures),
     ]);
     for row in &found.rows {
-        let change = row.change.filter(|_| row.differs).map(format_signed_share);
-        let texts = [&row.of, &row.figure, &row.a, &row.b].map(String::clone);
+        let change = row.change().map(format_signed_share);
+        let [a, b] = &row.texts;
+        let texts = [&row.of, &row.heading, a, b].map(String::clone);
         table.row(Vec::from_iter(
             texts.into_iter().chain([change.unwrap_or_default()]),
         ));

@@ -32,7 +32,7 @@ use delaylab_figure::SCRIPT;
 use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Partial};
 use delaylab_store::run::State;
-use delaylab_view::compare::benchmark::Benchmarks;
+use delaylab_view::compare::benchmark::{Benchmarks, NO_COMMON_RESULT};
 use delaylab_view::compare::stored::TwoRuns;
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
@@ -482,6 +482,10 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
     let benchmarks = two.are_benchmarks().then(both).flatten();
     let compared = match benchmarks {
         Some(found) => two.benchmarks(names, found),
+        None if two.are_benchmarks() => {
+            opened.iter().try_for_each(|opened| whole(opened))?;
+            return Err(Trouble::Bad(NO_COMMON_RESULT.to_owned()));
+        }
         None => {
             let compared = two.compared(names, &[], true);
             compared.map_err(|error| Trouble::Bad(error.to_string()))?

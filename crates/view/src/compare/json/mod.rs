@@ -27,8 +27,8 @@ pub struct Document<'a> {
     pub b: Run<'a>,
     /// What else differs.
     pub differences: &'a [Difference],
-    /// What the verdicts are about: the name of a measure.
-    pub headline: &'static str,
+    /// What the verdicts are about: the name of a measure; null of two benchmarks, whose results are compared.
+    pub headline: Option<&'static str>,
     /// How many figures the verdicts allow for: each differs only if it would with this many right at once.
     pub looks: usize,
     /// The answer, in sentences.
@@ -95,7 +95,7 @@ impl<'a> Document<'a> {
             a,
             b,
             differences: &compared.differences,
-            headline: headline.name(),
+            headline: compared.benchmark.is_none().then(|| headline.name()),
             looks,
             sentence: compared.verdict(),
             notes: compared.notes(),
@@ -125,6 +125,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::compare::samples::{import, samples};
+    use delaylab_procedure::Report;
+    use delaylab_procedure::report::{Column, Table};
     use serde_json::Value;
 
     fn document(compared: &Compared) -> Value {
@@ -143,6 +145,43 @@ mod tests {
         for (_, compared) in samples() {
             document(&compared);
         }
+    }
+
+    fn report(throughput: Option<f64>) -> Report {
+        let columns = [("frame size", "B"), ("throughput", "frames/s")];
+        Report {
+            procedure: "throughput".to_owned(),
+            title: "Throughput".to_owned(),
+            sections: Vec::new(),
+            tables: vec![Table {
+                title: "Throughput".to_owned(),
+                columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+                rows: vec![vec![64_u64.into(), throughput.into()]],
+            }],
+            figures: Vec::new(),
+            conformance: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Figures are numbers with a unit of their own, and null with a reason where there is none.
+    #[test]
+    fn results_of_benchmarks_keep_to_the_schema() {
+        let mut compared = import();
+        compared.comparison.pairs.clear();
+        compared.benchmark = Benchmarks::new([&report(Some(1000.5)), &report(None)]);
+        let document = document(&compared);
+        assert_eq!(document["headline"], Value::Null);
+        let row = &document["benchmark"]["rows"][0];
+        assert_eq!(
+            (&row["figure"], &row["a"]),
+            (&"throughput".into(), &1000.5.into())
+        );
+        assert_eq!(
+            (&row["unit"], &row["b"]),
+            (&"frames/s".into(), &Value::Null)
+        );
+        assert_eq!(row["reasons"]["b"], "the procedure found none");
     }
 
     #[test]
