@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
 
+/// How the flaw begins of a trial that its process could not end.
+pub const CUT_SHORT: &str = "cut short at ";
+
 /// How a trial began: what nothing recorded of it tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {

@@ -2,6 +2,7 @@
 
 use super::gather::Gathered;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
+use delaylab_store::begun::CUT_SHORT;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
@@ -78,8 +79,8 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
         .filter(|row| !row.facts.noise_sources.is_empty());
     let watched: BTreeSet<u32> = watched.map(|row| row.trial).collect();
     let all: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
-    let blind = all.len() - watched.len();
-    if blind == 0 {
+    let blind: BTreeSet<u32> = all.difference(&watched).copied().collect();
+    if blind.is_empty() {
         return None;
     }
     let what = "which process or interrupt had the CPU";
@@ -88,16 +89,38 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
         let remedy = "measure with `delaylab run`, as root or with access to tracefs";
         return Some(Unknown::new(what, why, remedy));
     }
+    let cut_short = rows.iter().filter(|row| is_cut_short(row));
+    let cut_short: BTreeSet<u32> = cut_short.map(|row| row.trial).collect();
+    if blind.is_subset(&cut_short) {
+        let trials = match (blind.len(), all.len()) {
+            (1, 1) => "the trial was".to_owned(),
+            (1, of) => format!("1 of {of} trials was"),
+            (blind, of) => format!("{blind} of {of} trials were"),
+        };
+        let why = format!(
+            "{trials} cut short, and what watches the scheduler is recorded at the end of a trial"
+        );
+        let remedy = "let a measurement come to its end, as root or with access to tracefs";
+        return Some(Unknown::new(what, why, remedy));
+    }
     let why = if watched.is_empty() {
         "nothing watched the scheduler".to_owned()
     } else {
         format!(
-            "nothing watched the scheduler in {blind} of {} trials",
+            "nothing watched the scheduler in {} of {} trials",
+            blind.len(),
             all.len()
         )
     };
     let remedy = "run as root, or with access to tracefs; `delaylab doctor` says how";
     Some(Unknown::new(what, why, remedy))
+}
+
+fn is_cut_short(row: &TrialRow) -> bool {
+    row.facts
+        .flaws
+        .iter()
+        .any(|flaw| flaw.starts_with(CUT_SHORT))
 }
 
 fn missing(rows: &[TrialRow], stamp: StampPoint) -> bool {
@@ -199,5 +222,19 @@ mod tests {
         assert_eq!(why, "nothing watched the scheduler in 2 of 10 trials");
         assert_eq!(who(&rows[4..], "live"), None);
         assert_eq!(who(&[], "live"), None);
+    }
+
+    /// What watched it went with the process that measured.
+    #[test]
+    fn a_trial_that_was_cut_short_was_not_unwatched() {
+        let mut cut = row(&[], None);
+        cut.facts.flaws = vec![format!("{CUT_SHORT}noon after 7 packets: it was killed")];
+        let why = |rows: &[TrialRow]| who(rows, "live").unwrap().why;
+        let says = "the trial was cut short, and what watches the scheduler is recorded at the end of a trial";
+        assert_eq!(why(std::slice::from_ref(&cut)), says);
+        let mut other = row(&[], None);
+        other.trial = cut.trial + 1;
+        let says = "nothing watched the scheduler";
+        assert_eq!(why(&[cut, other]), says);
     }
 }

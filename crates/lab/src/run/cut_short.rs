@@ -10,7 +10,7 @@ use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use delaylab_model::words::plural;
 use delaylab_model::world::Clock;
 use delaylab_stats::summary::Summary;
-use delaylab_store::begun;
+use delaylab_store::begun::{self, CUT_SHORT};
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
@@ -90,7 +90,7 @@ impl<'a> CutShort<'a> {
     /// What is known of a trial that did not come to its end.
     fn facts_until_then(&self, why: &str) -> Vec<ProbeFacts> {
         let flaw = format!(
-            "cut short at {} after {}: {why}",
+            "{CUT_SHORT}{} after {}: {why}",
             self.begun.to_the_second(self.until),
             plural(self.packets, "packet"),
         );

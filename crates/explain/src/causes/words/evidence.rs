@@ -262,7 +262,7 @@ fn nobody(what: &LateCause, tally: &Tally, gathered: &Gathered<'_>) -> String {
              stopped, blocked, or busy itself"
         )
     } else if gathered.sources.is_empty() {
-        "stamps alone: nothing watched who had the CPU".to_owned()
+        "stamps alone: nothing says who had the CPU".to_owned()
     } else {
         format!(
             "stamps; nothing that was watched ({}) had the CPU for half of that time",
