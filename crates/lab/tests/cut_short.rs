@@ -89,8 +89,9 @@ fn create(runs: &Path) -> RunWriter {
     RunWriter::create(runs, &new).unwrap()
 }
 
-/// The row of a trial whose process could not make its tables, once another one did. `lacks`: how many of its records are gone.
-fn ended_later(lacks: usize) -> TrialRow {
+/// The row of a trial whose process could not make its tables, once another one did. `lacks`: how many of its records are gone;
+/// `why` it was cut short.
+fn ended_later(lacks: usize, why: Option<&str>) -> TrialRow {
     let runs = tempfile::tempdir().unwrap();
     let resolved = resolve();
     let writer = create(runs.path());
@@ -123,16 +124,18 @@ fn ended_later(lacks: usize) -> TrialRow {
     let trial = CutShort::open(&writer, &resolved.planned[0]).unwrap();
     assert_eq!(trial.packets(), 50);
     let others = Some("not in the run: case up");
-    trial.end(0, "it was killed", others).unwrap();
+    trial.end(0, why, others).unwrap();
     let run = Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap();
     let row = &run.trials()[0];
     assert_eq!(row.figure("sent"), Some(50.0));
     row.clone()
 }
 
+const KILLED: Option<&str> = Some("it was killed");
+
 #[test]
 fn a_trial_that_is_all_recorded_has_what_it_ended_with() {
-    let row = ended_later(0);
+    let row = ended_later(0, KILLED);
     assert!(row.valid, "{:?}", row.facts.flaws);
     assert_eq!(row.facts.noise_sources, ["a watch"]);
     assert_eq!(row.facts.path_mtu, Some(1492));
@@ -143,11 +146,24 @@ fn a_trial_that_is_all_recorded_has_what_it_ended_with() {
 /// What was said of its end is of packets that are not there.
 #[test]
 fn a_trial_that_lacks_records_is_cut_short() {
-    let row = ended_later(1);
+    let row = ended_later(1, KILLED);
     assert!(!row.valid);
     let flaw = &row.facts.flaws[0];
     assert!(flaw.starts_with("cut short at "), "{flaw}");
     assert!(flaw.ends_with(" after 50 packets: it was killed"), "{flaw}");
     assert!(row.facts.noise_sources.is_empty());
     assert_eq!(row.facts.warnings, ["not in the run: case up"]);
+}
+
+/// How it ended could not be stored, and every packet is there: it is valid, and has what its packets tell.
+#[test]
+fn a_trial_that_lacks_no_packet_is_not_cut_short() {
+    let row = ended_later(1, None);
+    assert!(row.valid, "{:?}", row.facts.flaws);
+    assert!(row.facts.noise_sources.is_empty());
+    let [lacks, others] = row.facts.warnings.as_slice() else {
+        panic!("{:?}", row.facts.warnings);
+    };
+    assert!(lacks.starts_with("not everything"), "{lacks}");
+    assert_eq!(others, "not in the run: case up");
 }

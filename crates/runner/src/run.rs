@@ -313,7 +313,7 @@ impl CarriedOut {
             resolved,
             keep: writer,
         };
-        recorded.end_trials(recorded.trials_cut_short()?, NOT_COMPLETED)?;
+        recorded.end_trials(recorded.trials_cut_short()?, Some(NOT_COMPLETED))?;
         Ok(recorded)
     }
 
@@ -329,11 +329,15 @@ impl CarriedOut {
         Ok(opened.collect::<Result<_, StoreError>>()?)
     }
 
-    /// Makes them part of the run with what is stored of them. `why` they were cut short.
+    /// Makes them part of the run with what is stored of them. `why` they were cut short; `None`: no packet of them is missing.
     ///
     /// # Errors
     /// They cannot be written. Those before stay.
-    pub fn end_trials(&self, trials: Vec<CutShort<'_>>, why: &str) -> Result<(), RunnerError> {
+    pub fn end_trials(
+        &self,
+        trials: Vec<CutShort<'_>>,
+        why: Option<&str>,
+    ) -> Result<(), RunnerError> {
         let recorded = self.keep.recorded()?;
         let (done, last) = (recorded.len(), trials.len().saturating_sub(1));
         let missing = self.not_among(recorded.into_iter().chain(self.keep.cut_short()?));

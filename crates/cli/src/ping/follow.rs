@@ -110,6 +110,8 @@ pub struct NotStored {
     pub why: String,
     /// Packets of the parts that are not all stored.
     pub packets: u64,
+    /// Why those parts are not what was meant, if so: how they ended is not stored.
+    pub flaws: Vec<String>,
 }
 
 impl<'a, 'w> Parts<'a, 'w> {
@@ -188,8 +190,10 @@ impl Progress for Parts<'_, '_> {
             let lacks = self.not_stored.get_or_insert_with(|| NotStored {
                 why: why.to_owned(),
                 packets: 0,
+                flaws: Vec::new(),
             });
             lacks.packets += lock(self.written).packets_of_part();
+            lacks.flaws.extend_from_slice(&row.facts.flaws);
         }
         // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {

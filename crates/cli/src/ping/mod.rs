@@ -242,8 +242,12 @@ fn keep_what_is_stored(
         remove(&partial);
         String::new()
     } else {
+        let why = match all < packets {
+            true => Some("what came after them could not be stored"),
+            false => lacks.flaws.first().map(String::as_str),
+        };
         let finished = recorded
-            .end_trials(trials, "what came after them could not be stored")
+            .end_trials(trials, why)
             .and_then(|()| recorded.finish_unjudged());
         match finished {
             Ok(finished) if all == packets => {

@@ -14,6 +14,10 @@ use delaylab_store::begun::{self, CUT_SHORT};
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
+/// What is to be known of a trial whose packets are all recorded, and of which other rows, or how it ended, may not be.
+const LACKS_OTHERS: &str =
+    "not everything that was recorded together with its packets could be stored";
+
 /// A trial that was cut short, and what is recorded of it.
 pub struct CutShort<'a> {
     planned: &'a Planned,
@@ -67,9 +71,15 @@ impl<'a> CutShort<'a> {
         self.packets
     }
 
-    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says. One that
-    /// was measured to its end and is all recorded has the facts that it ended with, and no such flaw. `warning`: what else is to be known.
-    pub fn end(mut self, done: usize, why: &str, warning: Option<&str>) -> Result<(), StoreError> {
+    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says, or `None`
+    /// where no packet of it is missing. One that was measured to its end and is all recorded has the facts that it ended with, and no
+    /// such flaw. `warning`: what else is to be known.
+    pub fn end(
+        mut self,
+        done: usize,
+        why: Option<&str>,
+        warning: Option<&str>,
+    ) -> Result<(), StoreError> {
         let (mut facts, ended) = match self.begun.ended.take() {
             Some(ended) if ended.records == self.records => (ended.facts, ended.monotonic),
             _ => (self.facts_until_then(why), self.until),
@@ -87,27 +97,33 @@ impl<'a> CutShort<'a> {
         trial::finish(self.writer, &rows)
     }
 
-    /// What is known of a trial that did not come to its end.
-    fn facts_until_then(&self, why: &str) -> Vec<ProbeFacts> {
+    /// What is known of a trial of which not all is recorded.
+    fn facts_until_then(&self, why: Option<&str>) -> Vec<ProbeFacts> {
+        let flaw = why.map(|why| self.flaw(why));
+        let warning = flaw.is_none().then(|| LACKS_OTHERS.to_owned());
+        let facts = |(_, probe): (&Probe, u16)| ProbeFacts {
+            records: records_of(&self.begun, probe),
+            realtime_offset: self.begun.realtime_offset(),
+            flaws: flaw.clone().filter(|_| probe == 0).into_iter().collect(),
+            warnings: warning.clone().filter(|_| probe == 0).into_iter().collect(),
+            ..ProbeFacts::default()
+        };
+        let probes = self.planned.trial.probes.iter().zip(0..);
+        probes.map(facts).collect()
+    }
+
+    fn flaw(&self, why: &str) -> String {
         let flaw = format!(
             "{CUT_SHORT}{} after {}: {why}",
             self.begun.to_the_second(self.until),
             plural(self.packets, "packet"),
         );
-        let flaw = match self.writer.is_damaged() {
+        match self.writer.is_damaged() {
             true => format!(
                 "{flaw}; what was recorded later is behind a damaged place of a file, which is kept as `damaged-…`"
             ),
             false => flaw,
-        };
-        let facts = |(_, probe): (&Probe, u16)| ProbeFacts {
-            records: records_of(&self.begun, probe),
-            realtime_offset: self.begun.realtime_offset(),
-            flaws: (probe == 0).then(|| flaw.clone()).into_iter().collect(),
-            ..ProbeFacts::default()
-        };
-        let probes = self.planned.trial.probes.iter().zip(0..);
-        probes.map(facts).collect()
+        }
     }
 }
 
