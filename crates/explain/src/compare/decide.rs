@@ -50,6 +50,13 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
 }
 
 fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
+    if found.is_never_answered() {
+        let [a, b] = found.outages.each_ref().map(|side| side.ends.words());
+        return Verdict {
+            kind: Kind::Undecided,
+            text: format!("Neither run is answered: in A {a}, in B {b}."),
+        };
+    }
     let why = found.missing.iter();
     let mut why = why.filter(|(quantity, _)| *quantity == Quantity::Measure(headline));
     let why = why.next().map_or("there are no values", |(_, why)| why);

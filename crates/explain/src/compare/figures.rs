@@ -160,6 +160,11 @@ impl PairFigures {
         words.map_or_else(String::new, |words| format!("{separator}{words}"))
     }
 
+    /// Was no packet of either answered, of more than a few?
+    pub(super) fn is_never_answered(&self) -> bool {
+        self.outages.iter().all(|side| side.ends.is_silent())
+    }
+
     /// Is one side never answered, or far less so to the end of trials than the other one?
     pub(super) fn is_outage(&self) -> bool {
         let [a, b] = &self.outages;
@@ -405,6 +410,7 @@ impl PairFigures {
         }
         if let Some((silent, counts)) = silent {
             let why = match counts.answered() {
+                0 if self.is_never_answered() => "no packet of either run was answered".to_owned(),
                 0 => format!("no packet of {silent} was answered"),
                 _ => format!("no packet of {silent} has {}", quantity.name()),
             };

@@ -483,6 +483,20 @@ fn where_nothing_was_answered_it_says_so() {
     );
     let both = compared(&silent, &silent);
     assert_eq!(both.verdict.kind, Kind::Undecided);
+    assert_eq!(
+        both.verdict.text,
+        "Neither run is answered: in A all of its 2000 packets are lost, in B all of its 2000 packets are lost."
+    );
+    assert_eq!(both.missing[0].1, "no packet of either run was answered");
+}
+
+#[test]
+fn a_combination_that_neither_answers_is_named() {
+    let one = slowest_last(1.1);
+    let found = compare(&one, &one, &ComparisonRequest::usual()).unwrap();
+    let text = found.whole.unwrap().text;
+    let says = " Neither run is answered in 1 of 4 pairs (wait 4ms).";
+    assert!(text.ends_with(says), "{text}");
 }
 
 #[test]

@@ -159,11 +159,32 @@ impl<'a> Words<'a> {
             }
             false => String::new(),
         };
+        let dead = match changes.is_empty() && self.never_answered().len() == whole.pairs {
+            true => String::new(),
+            false => self.dead(whole),
+        };
         format!(
-            "{first} {}{hidden}{perhaps_unanswered}{}",
+            "{first} {}{hidden}{perhaps_unanswered}{}{dead}",
             self.count(whole),
             self.untold()
         )
+    }
+
+    /// Pairs of which neither side is answered.
+    fn never_answered(&self) -> Vec<String> {
+        let dead = self.pairs.iter().filter(|pair| pair.is_never_answered());
+        dead.map(|pair| self.label(pair)).collect()
+    }
+
+    /// ` Neither run is answered in 2 of 12 pairs (case FIFO, streams 4; …).`: nothing has changed there, and nothing works.
+    fn dead(&self, whole: &Whole) -> String {
+        let dead = self.never_answered();
+        if dead.is_empty() {
+            return String::new();
+        }
+        let named = a_few(&dead, MAX_NAMED_PAIRS);
+        let (count, of) = (dead.len(), whole.pairs);
+        format!(" Neither run is answered in {count} of {of} pairs ({named}).")
     }
 
     fn label(&self, pair: &PairFigures) -> String {
@@ -321,6 +342,9 @@ impl<'a> Words<'a> {
     /// Nothing is told to differ.
     fn nothing(&self, whole: &Whole) -> String {
         let name = name(self.headline);
+        if self.never_answered().len() == whole.pairs {
+            return "Neither run is answered in any pair.".to_owned();
+        }
         match whole.undecided {
             all if all == whole.pairs => format!("Undecided whether {name} or loss differs."),
             0 => format!("No difference in {name} or loss is seen in any pair."),
