@@ -58,6 +58,12 @@ fn what_was_not_compared_is_not_called_the_best() {
             None,
             "No combination is slow against the best one (45.0 ms to 50.0 ms). ",
         ),
+        (
+            BaselineKind::Run,
+            ["a", "a"],
+            None,
+            "The baseline has no packet that was answered: there is nothing to compare with. ",
+        ),
         // Each is the only one of its probe.
         (BaselineKind::Best, ["a", "b"], None, ""),
     ] {

@@ -19,6 +19,18 @@ const WORTH_NAMING: f64 = 0.05;
 const MOVES: f64 = 0.01;
 
 pub(super) fn answer(slow: &Slow) -> String {
+    let said = of_conditions(slow);
+    let mut conditions = slow.conditions.iter();
+    let is_compared = conditions.any(|one| matches!(one.against, Against::Run(_)));
+    match slow.baseline {
+        BaselineKind::Run if !is_compared && !said.is_empty() => format!(
+            "The baseline has no packet that was answered: there is nothing to compare with. {said}"
+        ),
+        _ => said,
+    }
+}
+
+fn of_conditions(slow: &Slow) -> String {
     let Some(first) = slow.conditions.first() else {
         return String::new();
     };
