@@ -250,7 +250,7 @@ fn what_is_typed_wrong(scratch: &Scratch) {
         ("p99(response | wait=1ms) > +10%", "share no factor `wait`"),
         (
             "p99(response | streams=7) > +10%",
-            "streams=7 (it has 0, 1)",
+            "no pair of the two runs has streams=7 (it has 0, 1)",
         ),
         ("mean(retransmits) > +10%", "no packet has retransmits"),
     ] {

@@ -318,7 +318,7 @@ fn quotient(unit: &str) -> Option<String> {
 fn of_two_runs(reason: &str) -> String {
     let mut text = reason
         .replace("this run has no factor", "the two runs share no factor")
-        .replace("no trial of this run has", "no trial of the two runs has")
+        .replace("no trial of this run has", "no pair of the two runs has")
         .replace("this run kept no", "the two runs kept no");
     for run in RUNS {
         let factor = selector(run);
