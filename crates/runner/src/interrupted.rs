@@ -42,9 +42,22 @@ impl Interrupted {
         &self.recorded.damaged
     }
 
-    /// Do trials that had begun count with what is recorded of them? Then no other trial is carried out.
-    pub fn is_cut_short(&self) -> bool {
-        !self.recorded.cut_short.is_empty()
+    /// Does it count with what is recorded of it, as a ping does? Then no other trial is carried out.
+    pub fn counts_as_it_stands(&self) -> bool {
+        self.recorded.counts_as_it_stands()
+    }
+
+    /// Is it a ping of which nothing is recorded?
+    pub fn lacks_everything(&self) -> bool {
+        self.recorded.lacks_everything()
+    }
+
+    /// `not in the run: case up`: which combinations are not; `None` where trials were cut short, whose warnings say so.
+    pub fn missing(&self, resolved: &Resolved) -> Option<String> {
+        if !self.recorded.cut_short.is_empty() {
+            return None;
+        }
+        run::not_among(resolved, self.recorded.done.iter().copied())
     }
 
     /// Its experiment.
@@ -56,7 +69,7 @@ impl Interrupted {
         Ok(again?)
     }
 
-    /// Ends the trials that count with what is recorded of them.
+    /// Ends it, and the trials that count with what is recorded of them.
     ///
     /// # Errors
     /// What is recorded cannot be read, or the trials cannot be made part of the run.

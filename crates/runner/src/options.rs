@@ -71,6 +71,9 @@ pub struct LiveOptions {
     /// What its names stood for.
     #[serde(default)]
     addresses: Addresses,
+    /// The run is what is recorded of it, whenever its process ends: no part of a ping is measured later.
+    #[serde(default)]
+    as_it_stands: bool,
 }
 
 /// Where the packets of a run go: its target's name may have other addresses later.
@@ -116,6 +119,7 @@ impl RunOptions {
             allow_load: self.allow_load,
             has_key: (has_target || self.load.is_to_reflector()) && self.key.is_some(),
             family: self.family,
+            as_it_stands: self.stop_means == StopMeans::Over,
         }
     }
 

@@ -340,28 +340,13 @@ impl CarriedOut {
     ) -> Result<(), RunnerError> {
         let recorded = self.keep.recorded()?;
         let (done, last) = (recorded.len(), trials.len().saturating_sub(1));
-        let missing = self.not_among(recorded.into_iter().chain(self.keep.cut_short()?));
+        let stored = recorded.into_iter().chain(self.keep.cut_short()?);
+        let missing = not_among(&self.resolved, stored);
         let mut ended = trials.into_iter().enumerate().map(|(at, trial)| {
             let missing = missing.as_deref().filter(|_| at == last);
             trial.end(done + at, why, missing)
         });
         Ok(ended.try_for_each(identity)?)
-    }
-
-    /// `not in the run: case up; case both`: combinations of which the experiment has trials that these are not.
-    fn not_among(&self, trials: impl Iterator<Item = u32>) -> Option<String> {
-        let trials: BTreeSet<u32> = trials.collect();
-        let planned = self.resolved.planned.iter();
-        let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
-        let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
-        let missing: Vec<String> = missing.collect();
-        let labels = each_once(missing.iter().filter(|label| !label.is_empty()).cloned());
-        let what = match (missing.len(), labels.is_empty()) {
-            (0, _) => return None,
-            (count, true) => plural(count as u64, "trial"),
-            (_, false) => a_few(&labels, NAMED),
-        };
-        Some(format!("not in the run: {what}"))
     }
 
     /// Where it is recorded.
@@ -401,6 +386,22 @@ impl CarriedOut {
     pub fn finish_unjudged(self) -> Result<Finished, RunnerError> {
         Ok(self.keep.finish(&json!([]))?)
     }
+}
+
+/// `not in the run: case up; case both`: combinations of which the experiment has trials that these are not.
+pub(crate) fn not_among(resolved: &Resolved, trials: impl Iterator<Item = u32>) -> Option<String> {
+    let trials: BTreeSet<u32> = trials.collect();
+    let planned = resolved.planned.iter();
+    let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
+    let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
+    let missing: Vec<String> = missing.collect();
+    let labels = each_once(missing.iter().filter(|label| !label.is_empty()).cloned());
+    let what = match (missing.len(), labels.is_empty()) {
+        (0, _) => return None,
+        (count, true) => plural(count as u64, "trial"),
+        (_, false) => a_few(&labels, NAMED),
+    };
+    Some(format!("not in the run: {what}"))
 }
 
 /// Is any trial of an interrupted run left, of which these are recorded? A stop rule may have been reached, or a procedure be

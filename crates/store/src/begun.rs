@@ -11,11 +11,15 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 
 /// How the flaw begins of a trial that its process could not end.
 pub const CUT_SHORT: &str = "cut short at ";
+
+/// Where `environment.json` says that a run is what is recorded of it, whenever its process ends, as that of a ping is.
+const AS_IT_STANDS: &str = "/live/as_it_stands";
 
 /// How a trial began: what nothing recorded of it tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +122,21 @@ fn has_records(folder: &Folder, trial: u32) -> Result<bool, StoreError> {
         }
     }
     Ok(false)
+}
+
+/// Does a run of this environment count with what is recorded of it, where these trials are done and these cut short? Then no other
+/// is carried out.
+pub(crate) fn counts_as_it_stands(
+    environment: &Value,
+    done: &BTreeSet<u32>,
+    cut_short: &BTreeSet<u32>,
+) -> bool {
+    !cut_short.is_empty() || (is_kept(environment) && !done.is_empty())
+}
+
+/// Is a run of this environment what is recorded of it?
+pub(crate) fn is_kept(environment: &Value) -> bool {
+    environment.pointer(AS_IT_STANDS) == Some(&Value::Bool(true))
 }
 
 /// Forgets how trials began, but for these.

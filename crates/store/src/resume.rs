@@ -1,5 +1,6 @@
 //! Taking up a run that was killed.
 
+use crate::begun;
 use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable::{self, UNFINISHED};
@@ -39,6 +40,18 @@ pub struct Resumed {
     pub cut_short: BTreeSet<u32>,
     /// Parts that cannot be read, where they are kept now. Their trials are to be repeated.
     pub damaged: Vec<PathBuf>,
+}
+
+impl Resumed {
+    /// Does the run count with what is recorded of it? Then no trial is carried out any more.
+    pub fn counts_as_it_stands(&self) -> bool {
+        begun::counts_as_it_stands(&self.environment, &self.done, &self.cut_short)
+    }
+
+    /// Is it to be what is recorded of it, of which there is nothing?
+    pub fn lacks_everything(&self) -> bool {
+        begun::is_kept(&self.environment) && !self.counts_as_it_stands()
+    }
 }
 
 /// Why a run cannot be resumed.

@@ -242,6 +242,30 @@ fn a_trial_that_counts_as_it_stands_is_ended_with_what_is_there() {
     assert_eq!(left.filter(|name| name.starts_with("trial-")).count(), 0);
 }
 
+/// Its process ended between two of its parts: no other is measured later.
+#[test]
+fn a_ping_counts_with_the_parts_that_it_has() {
+    for (environment, is_ping) in [
+        (json!({ "live": { "as_it_stands": true } }), true),
+        (json!({ "live": {} }), false),
+    ] {
+        let runs = tempfile::tempdir().unwrap();
+        let writer = create_in(runs.path(), &environment);
+        let folder = writer.folder().to_owned();
+        drop(writer);
+        let (writer, nothing) = RunWriter::resume(&folder).unwrap();
+        assert_eq!(nothing.lacks_everything(), is_ping);
+        assert!(!nothing.counts_as_it_stands());
+        let trial = begin(&writer, 0, 10);
+        trial.finish(&[row(0, 0), row(0, 1)], &noise_of).unwrap();
+        drop(writer);
+        assert_eq!(Run::open(&folder).unwrap().counts_as_it_stands(), is_ping);
+        let (_, resumed) = RunWriter::resume(&folder).unwrap();
+        assert_eq!(resumed.counts_as_it_stands(), is_ping);
+        assert!(!resumed.lacks_everything());
+    }
+}
+
 #[test]
 fn what_is_behind_a_damaged_place_of_a_trial_that_counts_is_kept() {
     let runs = tempfile::tempdir().unwrap();

@@ -23,8 +23,8 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     }
     let folder = resolve_interrupted(&args.run, &args.shown.output).map_err(Failed::usage)?;
     let interrupted = open(&folder, &args.shown.output)?;
-    // No trial is carried out any more where one counts with what is recorded of it.
-    let what = match interrupted.is_cut_short() {
+    // No trial is carried out any more of a run that counts with what is recorded of it.
+    let what = match interrupted.counts_as_it_stands() || interrupted.lacks_everything() {
         true => "its packets are not in the run",
         false => "its trial is repeated",
     };
@@ -34,8 +34,17 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
             "warning: {part} cannot be read and was moved aside: {what}"
         ));
     }
-    if interrupted.is_cut_short() {
+    if interrupted.lacks_everything() {
+        return Err(Failed::usage(format!(
+            "{}: no packet of this ping is recorded, and a ping is not repeated. Remove the folder to discard it",
+            folder.display()
+        )));
+    }
+    if interrupted.counts_as_it_stands() {
         let resolved = interrupted.resolved()?;
+        if let Some(missing) = interrupted.missing(&resolved) {
+            terminal::say(format!("warning: {missing}"));
+        }
         let recorded = interrupted.end(resolved);
         let recorded =
             recorded.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;

@@ -377,16 +377,19 @@ impl Run {
             && shard::is_whole(&self.folder, &self.environment).unwrap_or(false)
     }
 
-    /// Does the trial under way count with what is recorded of it, as that of a ping? Where it was cut short, `delaylab
-    /// resume` ends it.
+    /// Does it count with what is recorded of it, as a ping does? Where its process ended too early, `delaylab resume` ends it.
     pub fn counts_as_it_stands(&self) -> bool {
-        self.state == State::Partial
-            && (self
-                .folder
-                .recorded_trials()
-                .map_err(StoreError::at(&self.folder.0)))
-            .and_then(|done| begun::trials(&self.folder, &done))
-            .is_ok_and(|trials| !trials.is_empty())
+        if self.state != State::Partial {
+            return false;
+        }
+        let recorded = self.folder.recorded_trials();
+        let recorded = recorded.map_err(StoreError::at(&self.folder.0));
+        let counts = recorded.and_then(|done| {
+            let cut_short = begun::trials(&self.folder, &done)?;
+            let environment = &self.environment;
+            Ok(begun::counts_as_it_stands(environment, &done, &cut_short))
+        });
+        counts.unwrap_or(false)
     }
 
     /// The experiment's name.

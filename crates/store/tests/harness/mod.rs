@@ -33,12 +33,17 @@ pub fn started() -> SystemTime {
 
 /// A new run.
 pub fn create(runs: &Path) -> RunWriter {
+    create_in(runs, &json!({ "kernel": "6.1" }))
+}
+
+/// The same in this environment.
+pub fn create_in(runs: &Path, environment: &Value) -> RunWriter {
     let new = NewRun {
         name: "sample",
         world: "live",
         started: Some(started()),
         experiment: EXPERIMENT,
-        environment: &json!({ "kernel": "6.1" }),
+        environment,
     };
     RunWriter::create(runs, &new).unwrap()
 }
