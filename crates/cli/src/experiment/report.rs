@@ -50,6 +50,12 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
 }
 
 fn both_runs(first: &RunData, second: &RunData) -> Result<(), Failed> {
+    if first.benchmark.is_some() && second.benchmark.is_some() {
+        return Err(Failed::usage(
+            "the trials of two benchmarks are steps of their searches, and no table is made of them: `delaylab compare` compares \
+             what they found",
+        ));
+    }
     if BothRuns::new(first, second).rows.is_empty() {
         return Err(Failed::usage(format!(
             "{} and {} have no combination of factor levels and probe in common",

@@ -538,6 +538,10 @@ fn two_benchmarks_are_compared_by_what_they_found() {
         assert_eq!(refused.code, 2, "{}", refused.stdout);
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
     }
+    let table = ran(&scratch, "report a/latest --compare-with b/latest");
+    assert_eq!(table.code, 2, "{}", table.stdout);
+    let says = "`delaylab compare` compares what they found";
+    assert!(table.stderr.contains(says), "{}", table.stderr);
 }
 
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
