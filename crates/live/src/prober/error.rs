@@ -51,7 +51,7 @@ pub enum OpenError {
     #[error(
         "{} is unreachable from this host: {source}. Look at `ip route get {}`{}",
         .target.ip(), .target.ip(),
-        if .target.is_ipv6() { ", or try -4" } else { "" }
+        if .target.is_ipv6() { ", or, of a name, try -4" } else { "" }
     )]
     NoRoute {
         /// Where to.
