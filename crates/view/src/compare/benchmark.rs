@@ -1,8 +1,9 @@
 //! What a procedure of the device benchmark found in two runs, side by side.
 //!
 //! Trials of its searches are no conditions: which loads were tried depends on what was found, so the results are compared, row by row
-//! of their first table.
+//! of their tables by frame size.
 
+use super::uncapitalised;
 use crate::benchmark::{heading, text, used};
 use crate::json::{Measured, Reasons, reasons};
 use crate::run::stored::benchmark;
@@ -22,6 +23,10 @@ const SAME: f64 = 1e-3;
 const NAMED: usize = 6;
 /// What says how far repeats were apart is no result.
 const OF_REPEATS: [&str; 3] = ["min", "max", "sd"];
+/// What the medium carries is known without a measurement.
+const OF_MEDIUM: &str = "theoretical maximum";
+/// The column that tables of results have.
+const FRAME_SIZE: &str = "frame size";
 /// Words of figures that count what did not come out.
 const OF_LOSS: [&str; 3] = ["lost", "loss", "did not"];
 
@@ -87,35 +92,21 @@ impl Benchmarks {
         if a.procedure != b.procedure || tables[0].columns != tables[1].columns {
             return None;
         }
-        let keys = [0, 1].into_iter().flat_map(|side| keys(tables[side]));
-        let keys: BTreeSet<usize> = keys.collect();
-        let named = tables.map(|table| {
-            let rows = table.rows.iter();
-            rows.map(|row| (name(table, row, &keys), row))
-                .collect::<Vec<_>>()
-        });
-        let other = |side: usize, of: &str| {
-            let mut rows = named[side].iter();
-            rows.find(|(name, _)| name == of).map(|(_, row)| *row)
-        };
-        let used: BTreeSet<usize> = tables.into_iter().flat_map(used).collect();
-        let figures: Vec<usize> = used.difference(&keys).copied().collect();
-        let both = named[0]
-            .iter()
-            .filter_map(|(of, row)| Some((of, *row, other(1, of)?)));
-        let rows = both.flat_map(|(of, a, b)| {
-            let figures = figures.iter();
-            figures.map(move |&column| Row::new(of, tables, [a, b], column))
-        });
-        let rows = rows.filter(|row| row.texts.iter().any(|text| !text.is_empty()));
-        let alone = [0, 1].map(|side| {
-            let names = named[side].iter().map(|(of, _)| of);
-            let names = names.filter(|of| other(1 - side, of).is_none());
-            names.cloned().collect()
-        });
+        let (mut rows, alone) = of_tables(tables);
+        // Their rows are of the same sizes.
+        for (a, b) in a.tables.iter().zip(&b.tables).skip(1) {
+            if is_by_size(a) && a.columns == b.columns {
+                let title = uncapitalised(&a.title);
+                let of = |row: Row| Row {
+                    of: format!("{} ({title})", row.of),
+                    ..row
+                };
+                rows.extend(of_tables([a, b]).0.into_iter().map(of));
+            }
+        }
         Some(Self {
             title: a.title.clone(),
-            rows: rows.collect(),
+            rows,
             alone,
         })
     }
@@ -166,6 +157,44 @@ impl Benchmarks {
     }
 }
 
+/// Others are of what was asked for.
+fn is_by_size(table: &Table) -> bool {
+    let mut columns = table.columns.iter();
+    columns.any(|column| column.name == FRAME_SIZE)
+}
+
+/// Each figure that two tables with the same columns have, and the rows that one alone has.
+fn of_tables(tables: [&Table; 2]) -> (Vec<Row>, [Vec<String>; 2]) {
+    let keys = [0, 1].into_iter().flat_map(|side| keys(tables[side]));
+    let keys: BTreeSet<usize> = keys.collect();
+    let named = tables.map(|table| {
+        let rows = table.rows.iter();
+        rows.map(|row| (name(table, row, &keys), row))
+            .collect::<Vec<_>>()
+    });
+    let other = |side: usize, of: &str| {
+        let mut rows = named[side].iter();
+        rows.find(|(name, _)| name == of).map(|(_, row)| *row)
+    };
+    let used: BTreeSet<usize> = tables.into_iter().flat_map(used).collect();
+    let figures: Vec<usize> = used.difference(&keys).copied().collect();
+    let both = named[0]
+        .iter()
+        .filter_map(|(of, row)| Some((of, *row, other(1, of)?)));
+    let rows = both.flat_map(|(of, a, b)| {
+        let figures = figures.iter();
+        figures.map(move |&column| Row::new(of, tables, [a, b], column))
+    });
+    let rows = rows.filter(|row| row.texts.iter().any(|text| !text.is_empty()));
+    let rows = rows.collect();
+    let alone = [0, 1].map(|side| {
+        let names = named[side].iter().map(|(of, _)| of);
+        let names = names.filter(|of| other(1 - side, of).is_none());
+        names.cloned().collect()
+    });
+    (rows, alone)
+}
+
 /// Of each figure the row in which it moved most, the most important first.
 fn worst<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let mut worst: Vec<&Row> = Vec::new();
@@ -183,7 +212,8 @@ fn worst<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
 
 /// The run that alone has figures here, by its number; `None` where both have some, or none has.
 fn only_in(rows: &[Row]) -> Option<usize> {
-    let has = |side: usize| rows.iter().any(|row| row.numbers()[side].is_some());
+    let found = || rows.iter().filter(|row| row.figure != OF_MEDIUM);
+    let has = |side: usize| found().any(|row| row.numbers()[side].is_some());
     match [has(0), has(1)] {
         [true, false] => Some(0),
         [false, true] => Some(1),
@@ -249,7 +279,8 @@ impl Row {
     }
 
     fn is_result(&self) -> bool {
-        self.differs && !OF_REPEATS.contains(&self.figure.as_str())
+        let name = self.figure.as_str();
+        self.differs && name != OF_MEDIUM && !OF_REPEATS.contains(&name)
     }
 
     /// What was lost stands first in a sentence, and how much was measured last.
@@ -295,9 +326,9 @@ fn no_share(a: &Cell, b: &Cell) -> String {
 
 /// `reset time from 200 ms to 400 ms (+100 %)`.
 fn words(column: &Column, [a, b]: &[String; 2], change: Option<f64>) -> String {
-    let or_none = |value: &String| match value.is_empty() {
+    let or_none = |value: &String, unit: &str| match value.is_empty() {
         true => "none".to_owned(),
-        false => value.clone(),
+        false => format!("{value}{unit}"),
     };
     let unit = match column.unit.as_deref() {
         None | Some("ns" | "s") => String::new(),
@@ -305,14 +336,12 @@ fn words(column: &Column, [a, b]: &[String; 2], change: Option<f64>) -> String {
     };
     let change = change.map(|change| format!(" ({})", format_signed_share(change)));
     let change = change.unwrap_or_default();
+    // Once is enough.
+    let unit_of_a = if b.is_empty() { unit.as_str() } else { "" };
+    let (a, b) = (or_none(a, unit_of_a), or_none(b, &unit));
     match column.name == REMARK {
-        true => format!("{REMARK}: {} in A, {} in B", or_none(a), or_none(b)),
-        false => format!(
-            "{} from {} to {}{unit}{change}",
-            column.name,
-            or_none(a),
-            or_none(b)
-        ),
+        true => format!("{REMARK}: {a} in A, {b} in B"),
+        false => format!("{} from {a} to {b}{change}", column.name),
     }
 }
 
@@ -483,6 +512,55 @@ mod tests {
         assert_eq!(lost["unit"], "frames");
         assert_eq!(lost["reasons"]["b"], "the procedure found none");
         assert_eq!(lost["reasons"]["relative"], "one of the runs has no figure");
+    }
+
+    /// That of every frame stands behind that of tagged ones; what was asked for is no result.
+    #[test]
+    fn every_table_by_frame_size_is_compared() {
+        let with = |lost: u64, duration: u64| {
+            let table = |title: &str, columns: [(&str, &str); 2], row: Vec<Cell>| Table {
+                title: title.to_owned(),
+                columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+                rows: vec![row],
+            };
+            let mut report = report(vec![row(64, 1e8, 10)]);
+            report.tables.push(table(
+                "Every frame",
+                [("frame size", "B"), ("lost", "")],
+                vec![64_u64.into(), lost.into()],
+            ));
+            report.tables.push(table(
+                "Goals",
+                [("goal", ""), ("duration", "s")],
+                vec!["loss".into(), duration.into()],
+            ));
+            report
+        };
+        let both = Benchmarks::new([&with(0, 1), &with(3, 60)]).unwrap();
+        assert_eq!(
+            both.verdict(),
+            "Reset: at frame size 64 B (every frame) lost from 0 to 3."
+        );
+    }
+
+    #[test]
+    fn what_the_medium_carries_is_no_result() {
+        let columns = [
+            ("frame size", "B"),
+            ("throughput", "frames/s"),
+            (OF_MEDIUM, "frames/s"),
+        ];
+        let with = |throughput: Option<f64>| {
+            let mut report = report(Vec::new());
+            report.tables[0] = Table {
+                title: "Throughput".to_owned(),
+                columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+                rows: vec![vec![64_u64.into(), throughput.into(), 14_880.9.into()]],
+            };
+            report
+        };
+        let both = Benchmarks::new([&with(Some(1000.0)), &with(None)]).unwrap();
+        assert_eq!(both.verdict(), "Reset: at frame size 64 B no result in B.");
     }
 
     #[test]
