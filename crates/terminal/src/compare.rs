@@ -8,7 +8,6 @@ use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::level_of;
-use delaylab_model::units::format_signed_share;
 use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::rows::{self, Row};
 use delaylab_view::compare::{Compared, Side};
@@ -55,12 +54,11 @@ fn benchmark(found: &Benchmarks, style: &Style) -> String {
                 Paint::Plain
             };
             let [a, b] = &row.texts;
-            let change = row.change().map(format_signed_share);
             table.row([
                 Cell::left(&row.heading),
                 Cell::new(a),
                 Cell::painted(b, paint),
-                Cell::painted(change.unwrap_or_default(), paint),
+                Cell::painted(row.change(), paint),
             ]);
         }
         text += &table.render(style);

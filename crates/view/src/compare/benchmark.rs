@@ -270,11 +270,12 @@ impl Row {
         row
     }
 
-    /// By which share it is more in B, where it differs.
-    pub fn change(&self) -> Option<f64> {
+    /// By which share it is more in B, or that it differs, where no share says so; empty where it does not.
+    pub fn change(&self) -> String {
         match self.relative {
-            Measured::Known(change) => Some(change).filter(|_| self.differs),
-            Measured::Missing(_) => None,
+            _ if !self.differs => String::new(),
+            Measured::Known(change) => format_signed_share(change),
+            Measured::Missing(_) => "differs".to_owned(),
         }
     }
 
@@ -454,6 +455,8 @@ mod tests {
             ["frame size 1518 B".to_owned()],
         ];
         assert_eq!(both.alone, alone.map(Vec::from));
+        let changes: Vec<String> = both.rows.iter().map(Row::change).collect();
+        assert_eq!(changes, ["", "+100 %", "+100 %", "+100 %"]);
         let same = Benchmarks::new([&a, &a]).unwrap().verdict();
         assert_eq!(same, "Reset: no figure differs by more than 0.1 %.");
     }
@@ -541,6 +544,8 @@ mod tests {
             both.verdict(),
             "Reset: at frame size 64 B (every frame) lost from 0 to 3."
         );
+        let last = both.rows.last().unwrap();
+        assert_eq!(last.change(), "differs");
     }
 
     #[test]

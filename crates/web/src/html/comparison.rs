@@ -5,7 +5,6 @@ use super::{document, figures, navigation, section, served_frame};
 use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_figure::{both_runs, quantile_shift};
-use delaylab_model::units::format_signed_share;
 use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::{Compared, Side, rows};
 use maud::{Markup, html};
@@ -104,12 +103,9 @@ fn benchmark(found: &Benchmarks) -> Markup {
         ("% of A", Figures),
     ]);
     for row in &found.rows {
-        let change = row.change().map(format_signed_share);
         let [a, b] = &row.texts;
         let texts = [&row.of, &row.heading, a, b].map(String::clone);
-        table.row(Vec::from_iter(
-            texts.into_iter().chain([change.unwrap_or_default()]),
-        ));
+        table.row(Vec::from_iter(texts.into_iter().chain([row.change()])));
     }
     table.render()
 }
