@@ -41,7 +41,13 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
     };
     let unsure = unsure.map(|unsure| format!("{}.", capitalised(&unsure.words(""))));
     let unanswered = unanswered.map(|unanswered| format!("{}.", unanswered.words));
-    let sentences = [loss, delay.map(|delay| delay.text), unsure, unanswered];
+    // A loss of which not even chance says how far it goes comes before delays of what was answered.
+    let (unknown, perhaps) = match is_unknown {
+        true => (unsure, None),
+        false => (None, unsure),
+    };
+    let delay = delay.map(|delay| delay.text);
+    let sentences = [loss, unknown, delay, perhaps, unanswered];
     let sentences: Vec<_> = sentences.into_iter().flatten().collect();
     Verdict {
         kind,

@@ -780,6 +780,32 @@ fn a_loss_without_an_interval_is_undecided() {
     );
 }
 
+/// Of several pairs that are all undecided the loss stands in the first sentence.
+#[test]
+fn a_loss_that_is_undecided_everywhere_comes_first() {
+    let side = |is_losing: bool| {
+        let mut samples = Samples::default();
+        for (trial, wait) in (0..).zip(["1ms", "2ms"]) {
+            let mut records = records(Recipe {
+                packets: 400,
+                ..PLAIN
+            });
+            let lost = records.iter_mut().skip(150).take(200);
+            lost.filter(|_| is_losing)
+                .for_each(|record| (record.t_recv, record.outcome) = (None, End::Lost));
+            let info = stream(trial, "echo", &[("wait", wait)]);
+            samples.push(info, records, ONE_CLOCK);
+        }
+        samples
+    };
+    let found = compare(&side(false), &side(true), &ComparisonRequest::usual()).unwrap();
+    let text = found.whole.unwrap().text;
+    let says = "Undecided whether loss (from 0 % to 50 % in wait ";
+    assert!(text.starts_with(says), "{text}");
+    let pair = &found.pairs[0].verdict.text;
+    assert!(pair.starts_with("Undecided whether loss, "), "{pair}");
+}
+
 /// One repeat of four loses half of its packets: that may be chance, and is said.
 #[test]
 fn a_loss_that_may_be_chance_is_named() {

@@ -345,8 +345,15 @@ impl<'a> Words<'a> {
         if self.never_answered().len() == whole.pairs {
             return "Neither run is answered in any pair.".to_owned();
         }
+        let undecided = self.undecided();
         match whole.undecided {
-            all if all == whole.pairs => format!("Undecided whether {name} or loss differs."),
+            all if all == whole.pairs => match self.largest_loss(&undecided) {
+                Some((pair, ends)) => {
+                    let label = self.label(pair);
+                    format!("Undecided whether loss ({ends} in {label}) or {name} differs.")
+                }
+                None => format!("Undecided whether {name} or loss differs."),
+            },
             0 => format!("No difference in {name} or loss is seen in any pair."),
             _ => format!("No difference in {name} or loss is seen in any pair that is decided."),
         }
@@ -380,14 +387,22 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// A pair without an interval may be the one that moved most.
-    fn untold(&self) -> String {
-        let unknown = self.pairs.iter();
-        let unknown: Vec<_> = unknown
+    fn undecided(&self) -> Vec<&'a PairFigures> {
+        let pairs = self.pairs.iter();
+        pairs
             .filter(|pair| pair.verdict.kind == Kind::Undecided)
-            .collect();
-        let change = self.largest_loss(&unknown);
-        let change = change.or_else(|| self.largest_move(&unknown));
+            .collect()
+    }
+
+    /// A pair without an interval may be the one that moved most. Where all are undecided, its loss is said first.
+    fn untold(&self) -> String {
+        let unknown = self.undecided();
+        let loss = self.largest_loss(&unknown);
+        if loss.is_some() && unknown.len() == self.pairs.len() {
+            return String::new();
+        }
+        let loss = loss.map(|(pair, ends)| (pair, format!("loss {ends}")));
+        let change = loss.or_else(|| self.largest_move(&unknown));
         change.map_or_else(String::new, |(pair, change)| {
             let label = self.label(pair);
             format!(" Of the undecided pairs, the largest change is in {label}: {change}.")
@@ -402,7 +417,7 @@ impl<'a> Words<'a> {
             .map(|moved| (moved.pair, self.ends(&moved)))
     }
 
-    /// Of pairs without a verdict, the largest change of loss, where it is worth a word: it says more than any quantile
+    /// `from 0 % to 22 %`: of pairs without a verdict, the largest change of loss, where it is worth a word: it says more than any quantile
     /// of the packets that were answered.
     fn largest_loss(&self, pairs: &[&'a PairFigures]) -> Option<(&'a PairFigures, String)> {
         let ends = pairs.iter().filter_map(|pair| {
@@ -412,7 +427,7 @@ impl<'a> Words<'a> {
         let (pair, a, b) = ends.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()))?;
         ((b - a).abs() >= WORTH_LOSS).then(|| {
             let [a, b] = [a, b].map(format_share);
-            (pair, format!("loss from {a} to {b}"))
+            (pair, format!("from {a} to {b}"))
         })
     }
 }
