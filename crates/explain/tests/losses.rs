@@ -349,6 +349,18 @@ fn errors_are_named_where_most_packets_get_none() {
     assert_eq!(format!("{warning}."), found.some_lost_answer());
 }
 
+/// Delays are those of the few packets that are left.
+#[test]
+fn what_lost_almost_everything_comes_before_delays() {
+    let few = |seq: u64| match seq {
+        0..10 => Outcome::Ok,
+        _ => Outcome::Lost,
+    };
+    let found = explain(few, &[]);
+    let (answer, lost) = (found.answer(), found.some_lost_answer());
+    assert!(!lost.is_empty() && answer.starts_with(&lost), "{answer}");
+}
+
 /// What to know of losses before trusting a run is kept with its trials.
 #[test]
 fn no_record_is_read_to_know_of_outages_and_errors() {

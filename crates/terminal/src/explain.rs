@@ -68,13 +68,17 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
         plural(found.sent - handshakes, "packet"),
         found.answered - shaken
     );
+    let [first, second] = found.delay_and_loss(
+        paragraph(&found.slow_answer(), Paint::Bold, style),
+        paragraph(&found.some_lost_answer(), Paint::Warning, style),
+    );
     paragraph(&name, Paint::Bold, style)
         + &paragraph(&when, Paint::Dim, style)
         + &paragraph(&found.flawed_answer(), Paint::Warning, style)
         + &paragraph(&found.lost_answer(), Paint::Warning, style)
         + &paragraph(&found.changed_answer(), Paint::Bold, style)
-        + &paragraph(&found.slow_answer(), Paint::Bold, style)
-        + &paragraph(&found.some_lost_answer(), Paint::Warning, style)
+        + &first
+        + &second
         + &paragraph(&found.irregular_answer(), Paint::Warning, style)
         + &paragraph(&found.late_answer(), Paint::Bold, style)
 }

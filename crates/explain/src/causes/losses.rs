@@ -25,6 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Labels that share the largest share are named, and reasons with a count, up to this many.
 const MAX_NAMED: usize = 4;
 
+/// From this share on almost nothing was answered. Chosen by hand.
+const ALMOST_ALL: f64 = 0.9;
+
 /// Packets that were lost, some of them in combinations of levels of which others were answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Losses {
@@ -359,6 +362,19 @@ pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
 }
 
 impl Losses {
+    /// Is almost nothing answered of the combination that lost most, of those that did not lose everything?
+    pub fn is_almost_all(&self) -> bool {
+        let share = match &self.most {
+            Some((_, share)) => *share,
+            None => {
+                let [lost, sent] =
+                    [self.lost, self.sent].map(|of| of.saturating_sub(self.in_blackouts));
+                lost as f64 / sent.max(1) as f64
+            }
+        };
+        share >= ALMOST_ALL
+    }
+
     /// What was lost, where some of it was lost in a row: figures are then of the time in which packets were answered. Without
     /// its full stop.
     pub fn outage_warning(&self) -> Option<String> {
@@ -549,6 +565,12 @@ mod tests {
             "48 of 14280 packets were lost (0.34 %), the largest share in case CoDel, streams 4 (2.7 %): the queue \
              of r→s dropped packets (CoDel)."
         );
+        assert!(!losses.is_almost_all());
+        let starved = Losses {
+            most: Some(("case CoDel, streams 4".to_owned(), 0.995)),
+            ..losses.clone()
+        };
+        assert!(starved.is_almost_all());
         let with_blackouts = Losses {
             lost: 2556,
             in_blackouts: 2508,

@@ -301,14 +301,24 @@ impl Explanation {
         self.losses.as_ref()?.outage_warning()
     }
 
+    /// What is said of delay and of what else was lost, in their order: where almost nothing was answered, delays are those of the few
+    /// packets that are left.
+    pub fn delay_and_loss<T>(&self, delay: T, loss: T) -> [T; 2] {
+        match self.losses.as_ref().is_some_and(Losses::is_almost_all) {
+            true => [loss, delay],
+            false => [delay, loss],
+        }
+    }
+
     /// What is wrong with trials, what lost everything, what changed, what is slow, what else was lost, then what made packets late.
     pub fn answer(&self) -> String {
+        let [first, second] = self.delay_and_loss(self.slow_answer(), self.some_lost_answer());
         let all = [
             self.flawed_answer(),
             self.lost_answer(),
             self.changed_answer(),
-            self.slow_answer(),
-            self.some_lost_answer(),
+            first,
+            second,
             self.irregular_answer(),
             self.late_answer(),
         ];

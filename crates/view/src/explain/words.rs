@@ -14,11 +14,12 @@ use delaylab_stats::comparison::Bounds;
 
 /// What it says, the gravest first: what was lost, what changed, what is slow, what else was lost, what else became of packets, what is late.
 pub fn answers(found: &Explanation) -> impl Iterator<Item = String> {
+    let [first, second] = found.delay_and_loss(found.slow_answer(), found.some_lost_answer());
     let answers = [
         found.lost_answer(),
         found.changed_answer(),
-        found.slow_answer(),
-        found.some_lost_answer(),
+        first,
+        second,
         found.irregular_answer(),
         found.late_answer(),
     ];
