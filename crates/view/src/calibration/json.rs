@@ -2,7 +2,7 @@
 //! names of a ping's `stats`: `measured.response.p50_ns`, `model.loss`.
 
 use super::{Calibrated, Prediction};
-use crate::json::{Amount, Interval, Levels, Measured, Published, Reasons, levels, reasons_of};
+use crate::json::{Amount, Interval, Levels, Measured, Published, Reasons, levels, with_reasons};
 use delaylab_explain::calibrate::buffer::{self, Counts};
 use delaylab_explain::calibrate::limiter;
 use delaylab_explain::calibrate::line;
@@ -187,17 +187,14 @@ impl<'a> Calibration<'a> {
             condition: Condition::new(pair),
             error: of_each(|measure| Some(ModelError::new(&pair.distance(measure)?))),
         });
-        let mut calibration = Self {
+        with_reasons!(Self {
             folder: shown.run,
             model_folder: Measured::or(shown.model, || {
                 "too little was found for a model: `found.unknown` says what is missing".to_owned()
             }),
             found: Found::new(shown.found),
             overlay: overlay.collect(),
-            reasons: Reasons::new(),
-        };
-        calibration.reasons = reasons_of!(calibration; model_folder);
-        calibration
+        })
     }
 }
 
@@ -478,7 +475,7 @@ impl<'a> Found<'a> {
             .queue
             .as_ref()
             .map(|queue| Discipline::new(queue, found));
-        let mut all = Self {
+        with_reasons!(Self {
             directions: match found.ways {
                 Ways::Apart => "apart",
                 Ways::Together => "together",
@@ -504,10 +501,7 @@ impl<'a> Found<'a> {
                 .map(|(name, line)| (name.replace(' ', "_"), line.map(Line::new)))
                 .collect(),
             unknown: &found.unknown,
-            reasons: Reasons::new(),
-        };
-        all.reasons = reasons_of!(all; rate, limiter, buffer, discipline);
-        all
+        })
     }
 }
 
@@ -536,14 +530,11 @@ impl Discipline {
         let name = Measured::or(found.discipline(), || {
             why(found, &["discipline", "CoDel", "fair queue", "priority"])
         });
-        let mut discipline = Self {
+        with_reasons!(Self {
             name,
             waited_for: number(queue.waited_for),
             count: queue.packets,
-            reasons: Reasons::new(),
-        };
-        discipline.reasons = reasons_of!(discipline; name);
-        discipline
+        })
     }
 }
 
@@ -571,7 +562,7 @@ impl Buffer {
         let limit = number(buffer.limit()).filter(|_| is_known);
         let (low, high) = buffer.interval;
         let interval = Interval::bounded(low, high).filter(|_| is_known);
-        let mut shown = Self {
+        with_reasons!(Self {
             unit: match buffer.counts {
                 Counts::Bytes => Unit::Bytes,
                 Counts::Packets => Unit::Packets,
@@ -585,10 +576,7 @@ impl Buffer {
             dropped: buffer.packets[1],
             contradict: number(buffer.contradict),
             dropped_early: number(buffer.early),
-            reasons: Reasons::new(),
-        };
-        shown.reasons = reasons_of!(shown; limit, interval);
-        shown
+        })
     }
 }
 

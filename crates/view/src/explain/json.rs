@@ -3,7 +3,7 @@
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null. What people read as a late packet is an
 //! excursion here: `late` is a packet that was answered after its time-out, as in all documents.
 
-use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons_of, whole};
+use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, whole, with_reasons};
 use delaylab_explain::causes::blackouts::Blackout;
 use delaylab_explain::causes::changes::Scope;
 use delaylab_explain::causes::changes::Visible;
@@ -430,7 +430,7 @@ pub struct RelativeDifference {
 
 /// The document of this explanation.
 pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
-    let mut document = Document {
+    with_reasons!(Document {
         folder: folder.to_owned(),
         sentence: found.answer(),
         blackouts: found.blackouts.clone(),
@@ -452,10 +452,7 @@ pub fn document<'a>(folder: &str, found: &'a Explanation) -> Document<'a> {
             "no trial is long enough to be looked at".to_owned()
         }),
         unknown: found.unknown.clone(),
-        reasons: Reasons::new(),
-    };
-    document.reasons = reasons_of!(document; changes_visible);
-    document
+    })
 }
 
 fn excess(means: &StageTimes, excursions: u64, excess_ns: f64) -> Excess {
@@ -507,14 +504,11 @@ fn reference(condition: &slow::Combination) -> Reference {
     let usual_ns = Measured::or(condition.against_ns.map(whole), || {
         "the minimum delay of the path is not known".to_owned()
     });
-    let mut reference = Reference {
+    with_reasons!(Reference {
         kind,
         label,
         usual_ns,
-        reasons: Reasons::new(),
-    };
-    reference.reasons = reasons_of!(reference; usual_ns);
-    reference
+    })
 }
 
 fn of_had_cpu(had: &slow::HadCpu) -> HadCpu {
@@ -564,15 +558,13 @@ fn of_way(way: &OneWay) -> Way<'_> {
         })
     });
     let [p50_ns, p90_ns, p99_ns, p999_ns] = carried;
-    let mut above_least = AboveLeast {
+    let above_least = with_reasons!(AboveLeast {
         count: way.packets,
         p50_ns,
         p90_ns,
         p99_ns,
         p999_ns,
-        reasons: Reasons::new(),
-    };
-    above_least.reasons = reasons_of!(above_least; p50_ns, p90_ns, p99_ns, p999_ns);
+    });
     Way {
         probe: way.probe.clone(),
         factors: way.factors.as_deref().map(levels),
@@ -700,15 +692,12 @@ fn difference(shift: Option<&Shift>) -> Difference {
     );
     let known = shift.and_then(|shift| shift.difference_ns);
     let known = known.filter(|ns| ns.is_finite()).map(whole);
-    let mut difference = Difference {
+    with_reasons!(Difference {
         difference: Measured::or(known, || {
             interval.missing().map_or_else(none, str::to_owned)
         }),
         interval,
-        reasons: Reasons::new(),
-    };
-    difference.reasons = reasons_of!(difference; difference, interval);
-    difference
+    })
 }
 
 fn of_change(change: &causes::changes::Change) -> Change {
@@ -721,14 +710,12 @@ fn of_change(change: &causes::changes::Change) -> Change {
         Scope::Between { trial } => (*trial, None, None),
     };
     let interval = change.relative.map(|(low, high)| Interval::new(low, high));
-    let mut p50_ns = RelativeDifference {
+    let p50_ns = with_reasons!(RelativeDifference {
         relative: change.after / change.before - 1.0,
         relative_interval: Measured::or(interval, || {
             "a level has too few packets, or they resemble each other too much".to_owned()
         }),
-        reasons: Reasons::new(),
-    };
-    p50_ns.reasons = reasons_of!(p50_ns; relative_interval);
+    });
     Change {
         trial,
         probe,

@@ -135,7 +135,7 @@ impl Transform for PlainText {
 }
 
 /// A value, or why there is none: null in a document, where `reasons` of the same object has the reason under the field's
-/// name.
+/// name, as `with_reasons!` makes it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measured<T> {
     /// The value.
@@ -197,13 +197,32 @@ pub fn reasons<const N: usize>(fields: [(&'static str, Option<&str>); N]) -> Rea
     fields.into_iter().filter_map(missing).collect()
 }
 
-/// The same of these fields of a value, which are [`Measured`].
-macro_rules! reasons_of {
-    ($value:ident; $($field:ident),+) => {
-        $crate::json::reasons([$((stringify!($field), $value.$field.missing())),+])
-    };
+/// What is there whatever happens, or null for a reason that its documentation has. [`Measured`] has a method of the same name,
+/// which goes before this one.
+pub(crate) trait NeverMissing {
+    /// No reason.
+    fn missing(&self) -> Option<&str> {
+        None
+    }
 }
-pub(crate) use reasons_of;
+
+impl<T: ?Sized> NeverMissing for T {}
+
+/// A struct with all its fields but `reasons`, which is made of those of them that are [`Measured`]: none can be left out.
+macro_rules! with_reasons {
+    ($kind:ident { $($field:ident $(: $value:expr)?),+ $(,)? }) => {{
+        // Of no use where every field is measured.
+        #[allow(unused_imports)]
+        use $crate::json::NeverMissing as _;
+        let mut made = $kind {
+            $($field $(: $value)?,)+
+            reasons: $crate::json::Reasons::new(),
+        };
+        made.reasons = $crate::json::reasons([$((stringify!($field), made.$field.missing())),+]);
+        made
+    }};
+}
+pub(crate) use with_reasons;
 
 /// Times in documents are whole nanoseconds.
 pub(crate) fn whole(value: f64) -> i64 {
@@ -230,4 +249,35 @@ pub(crate) fn some_seed<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     seed.map(|seed| seed.to_string()).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sample<'a> {
+        name: &'a str,
+        known: Measured<u8>,
+        missing: Measured<u8>,
+        absent: Option<u8>,
+        reasons: Reasons,
+    }
+
+    #[test]
+    fn each_missing_value_has_its_reason_and_nothing_else_has_one() {
+        let absent = None;
+        let sample = with_reasons!(Sample {
+            name: "x",
+            known: Measured::Known(1),
+            missing: Measured::Missing("lost".to_owned()),
+            absent,
+        });
+        assert_eq!(
+            sample.reasons,
+            Reasons::from([("missing", "lost".to_owned())])
+        );
+        assert_eq!(sample.known.missing(), None);
+        assert_eq!(sample.missing.missing(), Some("lost"));
+        assert_eq!((sample.name, sample.absent), ("x", None));
+    }
 }

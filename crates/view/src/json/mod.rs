@@ -30,7 +30,7 @@ pub use document::{
     Head, Levels, Measured, Published, Reasons, WithHead, levels, line_schema, reasons, schema,
     to_line, write,
 };
-pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
+pub(crate) use document::{NeverMissing, schema_of, seed, some_seed, whole, with_reasons};
 pub(crate) use figures::figure;
 pub use figures::{Amount, ByFigure, Figures};
 pub use results::{Facts, Results};

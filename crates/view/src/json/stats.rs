@@ -1,6 +1,6 @@
 //! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
 
-use super::{Interval, Measured, Reasons, reasons_of};
+use super::{Interval, Measured, Reasons, with_reasons};
 use crate::missing;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
@@ -86,7 +86,7 @@ impl Stats {
                 false => unanswered(),
             })
         };
-        let mut stats = Self {
+        with_reasons!(Self {
             response: Measured::or(known(&summary.response), unanswered),
             round_trip: Measured::or(known(&summary.round_trip), unanswered),
             network: of_answered(&summary.network, &missing::network),
@@ -126,13 +126,7 @@ impl Stats {
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,
             sentence,
-            reasons: Reasons::new(),
-        };
-        stats.reasons = reasons_of!(
-            stats; response, round_trip, network, host, lateness, forward, back, loss_direction, histogram, within_500us,
-            sentence
-        );
-        stats
+        })
     }
 }
 
@@ -260,7 +254,7 @@ impl Distribution {
             summary::Interval::Known { low, high } => Measured::Known(Interval::new(*low, *high)),
             summary::Interval::Refused { reason } => Measured::Missing(reason.clone()),
         };
-        let mut distribution = Self {
+        with_reasons!(Self {
             count: d.count,
             min_ns: d.min,
             mean_ns: d.mean,
@@ -274,12 +268,7 @@ impl Distribution {
             mean_interval_ns: interval(&d.mean_interval),
             p50_interval_ns: interval(&d.p50_interval),
             p99_interval_ns: interval(&d.p99_interval),
-            reasons: Reasons::new(),
-        };
-        distribution.reasons = reasons_of!(
-            distribution; sd_ns, p90_ns, p99_ns, p999_ns, mean_interval_ns, p50_interval_ns, p99_interval_ns
-        );
-        distribution
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Working latency in `delaylab ping --json`.
 
 use super::ping::Rows;
-use super::{Interval, Measured, Reasons, Results, reasons_of};
+use super::{Interval, Measured, Reasons, Results, with_reasons};
 use crate::working::{MedianGrowth, Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
@@ -189,14 +189,11 @@ impl<'a> UnderLoad<'a> {
 impl MedianShift {
     fn new(growth: &MedianGrowth) -> Self {
         let interval = growth.interval.map(|[low, high]| Interval::new(low, high));
-        let mut shift = Self {
+        with_reasons!(Self {
             difference: growth.ns,
             interval: Measured::or(interval, || "a median has no interval".to_owned()),
             longer: growth.is_longer,
-            reasons: Reasons::new(),
-        };
-        shift.reasons = reasons_of!(shift; interval);
-        shift
+        })
     }
 }
 

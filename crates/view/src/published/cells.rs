@@ -1,6 +1,6 @@
 //! What `delaylab cells` found, and its JSON document.
 
-use crate::json::{Interval, Measured, Published, Reasons, reasons_of, some_seed, whole};
+use crate::json::{Interval, Measured, Published, Reasons, some_seed, whole, with_reasons};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
 use delaylab_model::Nanos;
@@ -245,7 +245,7 @@ impl<'a> WayFound<'a> {
             ip_size: point.size,
             delay_ns: whole(point.delay_ns),
         });
-        let mut found = Self {
+        with_reasons!(Self {
             direction: way.direction.name(),
             measure: way.measure,
             per_size: match way.per_size {
@@ -270,10 +270,7 @@ impl<'a> WayFound<'a> {
             }),
             left_out_from_bytes: way.detection.jump.map(|jump| jump.at),
             points: points.collect(),
-            reasons: Reasons::new(),
-        };
-        found.reasons = reasons_of!(found; residual_ns);
-        found
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Times are nanoseconds, shares 0 to 1; what is not known is null.
 
-use crate::json::{Amount, Measured, Published, Reasons, reasons_of};
+use crate::json::{Amount, Measured, Published, Reasons, with_reasons};
 use delaylab_explain::import::{self, Disagreement, Imported, PrintedFigure};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
@@ -146,7 +146,7 @@ impl<'a> StreamShown<'a> {
 
 impl<'a> Figure<'a> {
     fn new(imported: &'a Imported, said: &'a PrintedFigure) -> Self {
-        let mut figure = Self {
+        with_reasons!(Self {
             stream: stream_name(imported, said.stream),
             what: said.what.to_string(),
             theirs: said.value.into(),
@@ -155,10 +155,7 @@ impl<'a> Figure<'a> {
             }),
             unit: said.unit,
             printed: &said.printed,
-            reasons: Reasons::new(),
-        };
-        figure.reasons = reasons_of!(figure; ours);
-        figure
+        })
     }
 }
 

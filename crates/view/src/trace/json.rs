@@ -3,7 +3,7 @@
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
 use super::{Traced, name, quantile, words};
-use crate::json::{Measured, Published, Reasons, reasons_of};
+use crate::json::{Measured, Published, Reasons, with_reasons};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
@@ -301,16 +301,13 @@ impl RoundTrip {
         let count = round_trips.len() as u64;
         let at = |q| quantile(round_trips, q);
         let p99 = at(0.99).filter(|_| carries(count, 0.99));
-        let mut shown = Self {
+        with_reasons!(Self {
             count,
             min_ns: at(0.0),
             p50_ns: at(0.5),
             p99_ns: Measured::or(p99, || "fewer than 100 values".to_owned()),
             max_ns: at(1.0),
-            reasons: Reasons::new(),
-        };
-        shown.reasons = reasons_of!(shown; p99_ns);
-        shown
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::json::{
     Amount, ByFigure, Figures, Interval, Levels, Measured, Reasons, StageTime, figure, levels,
-    reasons_of, stage_times,
+    stage_times, with_reasons,
 };
 use delaylab_explain::compare::looks::is_clear;
 use delaylab_explain::compare::statistic_name;
@@ -280,7 +280,7 @@ impl Moved {
         let difference = Measured::or(known, || "one of the runs has no values".to_owned());
         let relative = known.zip(shift.a.filter(|a| *a != 0.0));
         let relative = relative.map(|(difference, a)| difference / a);
-        let mut moved = Self {
+        with_reasons!(Self {
             relative: Measured::or(relative, || {
                 let why = difference.missing().map(str::to_owned);
                 why.unwrap_or_else(|| "nothing is a share of A's 0".to_owned())
@@ -290,10 +290,7 @@ impl Moved {
             relative_interval: interval(&shift.relative),
             repeats_differ: repeats_differ(&shift.absolute),
             differs,
-            reasons: Reasons::new(),
-        };
-        moved.reasons = reasons_of!(moved; difference, interval, relative, relative_interval);
-        moved
+        })
     }
 }
 
@@ -311,31 +308,25 @@ fn repeats_differ(bounds: &Result<Bounds, String>) -> bool {
 impl Tests {
     fn new(tests: &compare::Tests, unit: Dimension) -> Self {
         let tested = |count| Tested { count };
-        let mut shown = Self {
+        with_reasons!(Self {
             a: tested(tests.counts.0),
             b: tested(tests.counts.1),
             share_larger: tests.mann_whitney.share_less,
             mann_whitney_p: tests.mann_whitney.p.clone().into(),
             kolmogorov_smirnov: Apart::new(&tests.kolmogorov_smirnov, Dimension::NUMBER),
             wasserstein: Apart::new(&tests.wasserstein, unit),
-            reasons: Reasons::new(),
-        };
-        shown.reasons = reasons_of!(shown; mann_whitney_p);
-        shown
+        })
     }
 }
 
 impl Apart {
     fn new(distance: &Distance, unit: Dimension) -> Self {
-        let mut apart = Self {
+        with_reasons!(Self {
             value: distance.value,
             unit: unit.to_string(),
             by_chance: distance.by_chance,
             p: distance.p.clone().into(),
-            reasons: Reasons::new(),
-        };
-        apart.reasons = reasons_of!(apart; p);
-        apart
+        })
     }
 }
 
@@ -359,16 +350,13 @@ impl Anatomy {
 
 impl AtQuantile {
     fn new(share: f64, shift: &Shift, unit: Dimension) -> Self {
-        let mut moved = Self {
+        with_reasons!(Self {
             share,
             unit: unit.to_string(),
             a: shift.a,
             b: shift.b,
             interval: interval(&shift.absolute),
             repeats_differ: repeats_differ(&shift.absolute),
-            reasons: Reasons::new(),
-        };
-        moved.reasons = reasons_of!(moved; interval);
-        moved
+        })
     }
 }
