@@ -252,7 +252,8 @@ pub struct Clause {
     pub says: String,
     /// Whether it was so.
     pub holds: Holds,
-    /// How, or why not.
+    /// What shows that it was so, or why not.
+    #[serde(rename = "reason")]
     pub why: String,
 }
 

@@ -283,7 +283,7 @@ fn whole_folders_are_verified_with_a_line_a_run() {
     let told = ran(&scratch, "verify runs --json");
     assert_eq!(told.code, 3, "{}", told.stderr);
     let document: Value = serde_json::from_str(&told.stdout).unwrap();
-    assert_eq!(document["schema"], "delaylab/verify/1");
+    assert_eq!(document["schema"], "delaylab/verify/2");
     assert_eq!(document["intact"], false);
     let verdicts: Vec<_> = (document["runs"].as_array().unwrap().iter())
         .map(|run| run["verdict"].as_str().unwrap())

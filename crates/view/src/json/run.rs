@@ -26,7 +26,7 @@ pub enum Line<'a> {
 
 impl<'a> Published for Line<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/run/4";
+    const SCHEMA: &'static str = "delaylab/run/5";
     const TITLE: &'static str = "a line of delaylab run --json";
 }
 

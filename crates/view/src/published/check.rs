@@ -1,12 +1,12 @@
 //! The document of `delaylab check`: what would be run, and what could be said of it.
 
 use crate::json::{Levels, Published, levels};
-use delaylab_lab::experiment::Resolved;
+use delaylab_lab::experiment::{Resolved, SkippedCase};
 use delaylab_lab::finding::{Finding as Claim, Forecast};
 use delaylab_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What `delaylab check --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -64,7 +64,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/check/2";
+    const SCHEMA: &'static str = "delaylab/check/3";
     const TITLE: &'static str = "delaylab check";
 }
 
@@ -84,8 +84,8 @@ pub struct Trial<'a> {
 pub struct Skipped {
     /// Which case.
     pub case: String,
-    /// Each field that cannot be honoured, and why.
-    pub why: Vec<String>,
+    /// Why, by the field of the experiment that cannot be honoured.
+    pub reasons: BTreeMap<String, String>,
 }
 
 /// A finding.
@@ -122,10 +122,7 @@ impl<'a> Document<'a> {
             repeat: planned.repeat,
             factors: levels(&planned.factors),
         });
-        let skipped = resolved.skipped.iter().map(|skipped| Skipped {
-            case: skipped.case.to_string(),
-            why: skipped.why(),
-        });
+        let skipped = resolved.skipped.iter().map(Skipped::new);
         let findings = resolved.findings.iter().map(|finding| Finding {
             id: &finding.id,
             says: &finding.says,
@@ -147,6 +144,23 @@ impl<'a> Document<'a> {
             warnings,
             lacks,
             findings: findings.collect(),
+        }
+    }
+}
+
+impl Skipped {
+    fn new(skipped: &SkippedCase) -> Self {
+        let mut reasons = BTreeMap::<String, String>::new();
+        for refusal in &skipped.refusals {
+            let reason = reasons.entry(refusal.field.clone()).or_default();
+            if !reason.is_empty() {
+                reason.push_str("; ");
+            }
+            reason.push_str(&refusal.why());
+        }
+        Self {
+            case: skipped.case.clone(),
+            reasons,
         }
     }
 }
@@ -188,6 +202,8 @@ set = { "probe.*.class" = "ef" }
             .resolve(&Choices::default(), &no_classes)
             .unwrap();
         let document = Document::new(&resolved, BTreeSet::new(), &[], |_| None);
-        assert_eq!(document.skipped[0].why, ["class: none here: leave it out"]);
+        let reasons = &document.skipped[0].reasons;
+        assert_eq!(reasons["class"], "none here: leave it out");
+        assert_eq!(reasons.len(), 1);
     }
 }

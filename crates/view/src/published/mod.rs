@@ -77,7 +77,7 @@ pub const PUBLISHED: &[Listed] = &[
     listed!(
         "run",
         "a line of run --json",
-        4,
+        5,
         line_schema::<run::Line<'_>>
     ),
     listed!(
@@ -112,7 +112,7 @@ pub const PUBLISHED: &[Listed] = &[
     ),
     listed!("cells", "cells --json", 3, schema::<cells::Document<'_>>),
     listed!("import", "import --json", 3, schema::<import::Document<'_>>),
-    listed!("check", "check --json", 2, schema::<check::Document<'_>>),
+    listed!("check", "check --json", 3, schema::<check::Document<'_>>),
     listed!("list", "list --json", 1, schema::<list::Document>),
     listed!(
         "procedures",
@@ -121,7 +121,7 @@ pub const PUBLISHED: &[Listed] = &[
         schema::<list::Procedures>
     ),
     listed!("doctor", "doctor --json", 2, schema::<Checkup>),
-    listed!("verify", "verify --json", 1, schema::<verify::Document<'_>>),
+    listed!("verify", "verify --json", 2, schema::<verify::Document<'_>>),
 ];
 
 /// The shape of an experiment file, which has no version. A test of `delaylab_lab` holds it against its type.

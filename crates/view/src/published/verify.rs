@@ -23,7 +23,7 @@ pub struct Config<'a> {
 
 impl<'a> Published for Document<'a> {
     type Config = Config<'a>;
-    const SCHEMA: &'static str = "delaylab/verify/1";
+    const SCHEMA: &'static str = "delaylab/verify/2";
     const TITLE: &'static str = "delaylab verify";
 }
 
@@ -50,7 +50,7 @@ pub struct Wrong<'a> {
     /// Its path within the run.
     pub file: &'a str,
     /// What is wrong with it, in words.
-    pub why: &'a str,
+    pub reason: &'a str,
 }
 
 impl<'a> Document<'a> {
@@ -66,7 +66,7 @@ impl<'a> Document<'a> {
 fn looked<'a>(folder: &'a str, run: &'a Verified) -> Looked<'a> {
     let wrong = run.wrong.iter().map(|mismatch| Wrong {
         file: &mismatch.file,
-        why: &mismatch.why,
+        reason: &mismatch.why,
     });
     Looked {
         folder,
