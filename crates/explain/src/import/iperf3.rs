@@ -9,7 +9,8 @@
 //! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
 //!
 //! What it carried is what arrived. Of udp `end.streams` has what was sent, and of tcp what the sender's socket took is more
-//! than what came out. Its intervals are of its own side: where that sends, a rate is of what it sent.
+//! than what came out. Its intervals are of its own side: where that sends, a rate is of what it sent. Which side sends is in
+//! every part since 3.7, which can do both at once; before, the test as a whole says it.
 
 use super::decimal::{LARGEST, Number, Time};
 use super::figure::{Figure, PrintedSummary, Statistic};
@@ -20,7 +21,7 @@ use delaylab_model::record::{Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use serde::Deserialize;
-use serde::de::Error as _;
+use serde::de::{Error as _, IgnoredAny};
 use serde_json::{Error, Value, from_value};
 use std::sync::Arc;
 
@@ -74,7 +75,18 @@ struct Start {
     connected: Vec<Connection>,
     version: Option<String>,
     timestamp: Option<Timestamp>,
+    /// Of a server: who asked for the test.
+    accepted_connection: Option<IgnoredAny>,
     test_start: Option<TestStart>,
+}
+
+impl Start {
+    /// Does the side that wrote this send, where its parts do not say so? A client does, unless it asked for the reverse.
+    fn sends(&self) -> bool {
+        let test = self.test_start.as_ref();
+        let is_reverse = test.is_some_and(|test| test.reverse.is_some_and(|it| it != 0));
+        is_reverse == self.accepted_connection.is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -92,6 +104,8 @@ struct Timestamp {
 #[derive(Deserialize)]
 struct TestStart {
     protocol: String,
+    /// 1: the server sends.
+    reverse: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +150,7 @@ struct Part {
     packets: Option<u64>,
     lost_percent: Option<f64>,
     out_of_order: Option<u64>,
+    /// Since 3.7.
     sender: Option<bool>,
     min_rtt: Option<u32>,
     mean_rtt: Option<u32>,
@@ -350,9 +365,9 @@ fn series(
 ) {
     let of: Arc<str> = name.into();
     for part in parts(document, connection) {
-        let rate = match part.sender {
-            Some(true) => "sent_rate",
-            _ => "goodput",
+        let rate = match part.sender.unwrap_or_else(|| document.start.sends()) {
+            true => "sent_rate",
+            false => "goodput",
         };
         let values = [
             (rate, Unit::BitsPerSecond, part.bits_per_second),
@@ -431,7 +446,8 @@ fn said(imported: &mut Imported, ended: &EndedStream, document: &Document, first
 /// What arrived of a stream; `None` where nothing but its own figures says so.
 fn arrived(ended: &EndedStream, document: &Document) -> Option<Carried> {
     if let Some(udp) = &ended.udp {
-        if udp.sender != Some(true) {
+        // Before 3.7 it has what was sent, whichever side that did.
+        if udp.sender == Some(false) {
             return None;
         }
         let end = document.end.as_ref()?;
@@ -512,7 +528,7 @@ fn say_times(part: &Part, said: &mut PrintedSummary) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::import::{self, ImportError, check};
+    use crate::import::{self, Figure, ImportError, Imported, check};
     use delaylab_model::{MILLISECOND, SECOND};
 
     const SAMPLE: &str = include_str!("../../tests/data/import/iperf3-tcp.json");
@@ -569,6 +585,45 @@ mod tests {
             error.starts_with("line 2 is not what iperf3 writes: "),
             "{error}"
         );
+    }
+
+    /// What iperf3 3.1.3 writes of a test of UDP at one of its sides: no part has `sender`, and there is one sum.
+    fn before_3_7(side: &str, reverse: u8) -> Imported {
+        let text = format!(
+            r#"{{"start": {{"connected": [{{"socket": 4, "local_host": "10.77.1.2", "local_port": 56279,
+                    "remote_host": "10.77.2.2", "remote_port": 5201}}],
+                "version": "iperf 3.1.3", "timestamp": {{"timesecs": 1795437125}},
+                "{side}": {{"host": "10.77.2.2", "port": 5201}},
+                "test_start": {{"protocol": "UDP", "num_streams": 1, "blksize": 8192, "omit": 0, "duration": 1,
+                    "bytes": 0, "blocks": 0, "reverse": {reverse}}}}},
+                "intervals": [{{"streams": [{{"socket": 4, "start": 0, "end": 1, "seconds": 1, "bytes": 655360,
+                    "bits_per_second": 5242880, "packets": 80, "omitted": false}}]}}],
+                "end": {{"streams": [{{"udp": {{"socket": 4, "start": 0, "end": 1, "seconds": 1, "bytes": 655360,
+                    "bits_per_second": 5242880, "jitter_ms": 0.014, "lost_packets": 20, "packets": 80,
+                    "lost_percent": 25, "out_of_order": 0}}}}],
+                "sum": {{"start": 0, "end": 1, "seconds": 1, "bytes": 655360, "bits_per_second": 5242880,
+                    "jitter_ms": 0.014, "lost_packets": 20, "packets": 80, "lost_percent": 25}}}}}}"#
+        );
+        import::read(text.as_bytes(), None).unwrap()
+    }
+
+    #[test]
+    fn before_3_7_the_test_says_who_sends() {
+        for (side, reverse, rate) in [
+            ("connecting_to", 0, "sent_rate"),
+            ("connecting_to", 1, "goodput"),
+            ("accepted_connection", 0, "goodput"),
+            ("accepted_connection", 1, "sent_rate"),
+        ] {
+            let imported = before_3_7(side, reverse);
+            assert_eq!(imported.version.as_deref(), Some("3.1.3"));
+            assert_eq!(&*imported.series[0].series, rate, "{side} {reverse}");
+            // A quarter of what was sent did not arrive.
+            let said = |what| imported.said.iter().find(|it| it.what == what).unwrap();
+            assert!((said(Figure::Bytes).value - 491_520.0).abs() < 0.5);
+            assert!((said(Figure::Throughput).value - 3_932_160.0).abs() < 0.5);
+            assert_eq!(check(&imported), []);
+        }
     }
 
     #[test]
