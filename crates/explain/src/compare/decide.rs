@@ -279,7 +279,8 @@ fn by(measure: Measure, shift: &Shift) -> String {
     format!("{}{share} {word}", shown(measure, difference.abs()))
 }
 
-/// `, at 95 % between 0.90 ms and 1.50 ms`, or of packets where a side has no steady level.
+/// `, at 95 % between 0.90 ms and 1.50 ms`, or of packets where a side has no steady level. Ends that differ by less than is printed
+/// are not said to be two.
 fn interval(measure: Measure, shift: &Shift) -> String {
     let Ok(bounds) = &shift.absolute else {
         return String::new();
@@ -293,12 +294,12 @@ fn interval(measure: Measure, shift: &Shift) -> String {
     } else {
         ""
     };
-    let (near, far) = (shown(measure, near), shown(measure, far));
-    if near == far {
-        return format!(", with a 95 % interval of less than the last digit{repeats}");
-    }
     let sure = how_sure(bounds.packets);
-    format!(", {sure} between {near} and {far}{repeats}")
+    let (near, far) = (shown(measure, near), shown(measure, far));
+    match near == far {
+        true => format!(", {sure} exact to the last digit{repeats}"),
+        false => format!(", {sure} between {near} and {far}{repeats}"),
+    }
 }
 
 const fn is_delay(measure: Measure) -> bool {
@@ -402,10 +403,14 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
     let bounds = loss.absolute.as_ref().ok();
     let told = bounds.filter(|_| is_clear(loss, looks)).map(|bounds| {
         let [a, b] = [a, b].map(format_share);
-        let [low, high] = [bounds.low, bounds.high].map(|end| format_signed_share(end.clamp(-1.0, 1.0)));
+        let [low, high] =
+            [bounds.low, bounds.high].map(|end| format_signed_share(end.clamp(-1.0, 1.0)));
+        let ends = match low == high {
+            true => low,
+            false => format!("between {low} and {high}"),
+        };
         format!(
-            "B loses {b} of its packets and A {a}: the difference is at 95 % between {low} and {high} \
-             of all packets"
+            "B loses {b} of its packets and A {a}: the difference is at 95 % {ends} of all packets"
         )
     });
     let change = outage::change(&found.outages, [a, b], told.as_deref());
@@ -458,6 +463,37 @@ mod tests {
         assert_eq!(of(&[p50, p999]), Some(p50));
         assert_eq!(of(&[p50, p99, p999]), Some(p99));
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn an_interval_within_the_last_digit_is_not_the_same_number_twice() {
+        let of = |low, high, packets| {
+            let shift = Shift {
+                statistic: MEDIAN,
+                a: Some(1e6),
+                b: Some(14.3e6),
+                absolute: Ok(Bounds {
+                    low,
+                    high,
+                    repeats_differ: false,
+                    degrees: 1000,
+                    from_packets: 1.0,
+                    packets,
+                }),
+                relative: Err(String::new()),
+                apart: None,
+            };
+            interval(Measure::Response, &shift)
+        };
+        let exact = of(13.3e6, 13.300_1e6, None);
+        assert_eq!(exact, ", at 95 % exact to the last digit");
+        let packets = of(13.3e6, 13.3e6, Some(0.9));
+        assert_eq!(
+            packets,
+            ", for nine tenths of the packets exact to the last digit"
+        );
+        let wide = of(13.0e6, 13.6e6, None);
+        assert_eq!(wide, ", at 95 % between 13.0 ms and 13.6 ms");
     }
 
     #[test]

@@ -162,7 +162,8 @@ pub fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
     }
 }
 
-/// `+0.90 ms to +1.50 ms`, and of how many packets where a side has no steady level.
+/// `+0.90 ms to +1.50 ms`, `+1.20 ms, both ends` where they differ by less than is printed, and of how many packets where a side has
+/// no steady level.
 fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
     let end = |value: f64| match value {
         v if v.is_infinite() => "no end".to_owned(),
@@ -170,9 +171,13 @@ fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
     };
     or_unknown(bounds, |bounds| {
         let (low, high) = (end(bounds.low), end(bounds.high));
+        let both = match low == high && bounds.low.is_finite() {
+            true => format!("{low}, both ends"),
+            false => format!("{low} to {high}"),
+        };
         match bounds.packets {
-            None => format!("{low} to {high}"),
-            Some(share) => format!("{low} to {high} ({} of the packets)", format_share(share)),
+            None => both,
+            Some(share) => format!("{both} ({} of the packets)", format_share(share)),
         }
     })
 }
@@ -271,4 +276,30 @@ pub fn circumstance(difference: &Difference) -> [String; 3] {
         end(&difference.a),
         end(&difference.b),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_that_print_alike_are_one_number() {
+        let of = |low, high, packets| {
+            let bounds = Bounds {
+                low,
+                high,
+                repeats_differ: false,
+                degrees: 1000,
+                from_packets: 1.0,
+                packets,
+            };
+            ends(Some(&bounds), format_signed_duration)
+        };
+        assert_eq!(of(13.0e6, 13.6e6, None), "+13.0 ms to +13.6 ms");
+        assert_eq!(of(13.3e6, 13.300_1e6, None), "+13.3 ms, both ends");
+        let packets = of(13.3e6, 13.3e6, Some(0.9));
+        assert_eq!(packets, "+13.3 ms, both ends (90 % of the packets)");
+        let endless = of(f64::NEG_INFINITY, f64::INFINITY, None);
+        assert_eq!(endless, "no end to no end");
+    }
 }
