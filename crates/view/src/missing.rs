@@ -7,23 +7,42 @@ use delaylab_model::trial::{Delivery, ProbeFacts, ReflectorClock, Residence, Sta
 /// Payload in which udp and tcp have all stamps, without a key.
 const ROOM_FOR_STAMPS: u32 = 44;
 
+/// Where it was said what a probe does: reasons have the words of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenIn {
+    /// On the command line of `ping`.
+    PingOptions,
+    /// In the file of an experiment.
+    ExperimentFile,
+}
+
+impl WrittenIn {
+    /// How stamps are switched off there.
+    const fn no_stamps(self) -> &'static str {
+        match self {
+            Self::PingOptions => "--stamps none",
+            Self::ExperimentFile => "stamps = \"none\"",
+        }
+    }
+}
+
 /// Why there is no `network`, and so no `host`, though packets were answered.
-pub fn network(facts: &ProbeFacts) -> String {
-    undelivered(facts, &[StampPoint::TTx, StampPoint::TRx])
+pub fn network(facts: &ProbeFacts, written: WrittenIn) -> String {
+    undelivered(facts, &[StampPoint::TTx, StampPoint::TRx], written)
 }
 
 /// Why there is no one-way delay out.
-pub fn forward(facts: &ProbeFacts) -> String {
-    one_way(facts, StampPoint::TTx, StampPoint::RRx)
+pub fn forward(facts: &ProbeFacts, written: WrittenIn) -> String {
+    one_way(facts, [StampPoint::TTx, StampPoint::RRx], written)
 }
 
 /// Why there is no one-way delay back, which begins where the residence ends.
-pub fn back(facts: &ProbeFacts) -> String {
+pub fn back(facts: &ProbeFacts, written: WrittenIn) -> String {
     let end = match facts.records.residence {
         Residence::ToUser => StampPoint::RUser,
         _ => StampPoint::RTx,
     };
-    one_way(facts, StampPoint::TRx, end)
+    one_way(facts, [StampPoint::TRx, end], written)
 }
 
 /// Why no reply has `r_tx`, the reflector's stamp of its departure, of one that could have it; `None` where some have it.
@@ -49,16 +68,17 @@ pub fn departure(facts: &ProbeFacts, probe: &Probe) -> Option<&'static str> {
     }
 }
 
-fn one_way(facts: &ProbeFacts, here: StampPoint, there: StampPoint) -> String {
+/// Of a delay from one of these stamps to the other.
+fn one_way(facts: &ProbeFacts, ends: [StampPoint; 2], written: WrittenIn) -> String {
     match facts.records.reflector_clock {
         ReflectorClock::None => "the reflector sends no stamps".to_owned(),
         ReflectorClock::Unrelated => "the two clocks are not synchronised".to_owned(),
-        _ => undelivered(facts, &[here, there]),
+        _ => undelivered(facts, &ends, written),
     }
 }
 
 /// Which of the stamps that it takes did not come.
-fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
+fn undelivered(facts: &ProbeFacts, needed: &[StampPoint], written: WrittenIn) -> String {
     let is = |point: &StampPoint, how| facts.stamps.contains(&(*point, how));
     let missing = needed
         .iter()
@@ -68,7 +88,7 @@ fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
         return "no answered packet has every stamp that it takes".to_owned();
     }
     if missing.iter().all(|point| is(point, Delivery::Off)) {
-        return "--stamps none".to_owned();
+        return written.no_stamps().to_owned();
     }
     let names: Vec<_> = missing.iter().map(|point| point.name()).collect();
     format!("not delivered: {}", names.join(", "))
@@ -118,15 +138,18 @@ mod tests {
             },
             ..ProbeFacts::default()
         };
-        assert_eq!(network(&facts), "not delivered: t_rx");
-        assert_eq!(forward(&facts), "not delivered: r_rx");
-        assert_eq!(back(&facts), "not delivered: t_rx, r_user");
+        let ping = WrittenIn::PingOptions;
+        assert_eq!(network(&facts, ping), "not delivered: t_rx");
+        assert_eq!(forward(&facts, ping), "not delivered: r_rx");
+        assert_eq!(back(&facts, ping), "not delivered: t_rx, r_user");
         facts.records.reflector_clock = ReflectorClock::Unrelated;
-        assert_eq!(back(&facts), "the two clocks are not synchronised");
+        assert_eq!(back(&facts, ping), "the two clocks are not synchronised");
         facts.stamps = vec![
             (StampPoint::TTx, Delivery::Off),
             (StampPoint::TRx, Delivery::Off),
         ];
-        assert_eq!(network(&facts), "--stamps none");
+        assert_eq!(network(&facts, ping), "--stamps none");
+        let experiment = network(&facts, WrittenIn::ExperimentFile);
+        assert_eq!(experiment, "stamps = \"none\"");
     }
 }

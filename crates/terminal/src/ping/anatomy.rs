@@ -9,7 +9,7 @@ use delaylab_model::units::format_duration_f64;
 use delaylab_model::words::each_once;
 use delaylab_stats::anatomy::Place;
 use delaylab_stats::summary::AnatomyAt;
-use delaylab_view::missing;
+use delaylab_view::missing::{self, WrittenIn};
 use delaylab_view::ping::Ping;
 use delaylab_view::words::short_name;
 use delaylab_view::words::{plural, short_percent};
@@ -170,7 +170,7 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
                 .to_owned(),
             None => format!(
                 "Host and network cannot be separated ({})",
-                missing::network(ping.facts)
+                missing::network(ping.facts, WrittenIn::PingOptions)
             ),
         });
     }

@@ -1,6 +1,7 @@
 //! Results of the packets of one probe.
 
 use super::{Measured, Stats, stats};
+use crate::missing::WrittenIn;
 use crate::ping::{Handshakes, Ping};
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
@@ -40,15 +41,21 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of a probe of a finished trial.
+    /// Of a probe of a finished trial of an experiment.
     pub fn new(summary: &Summary, facts: &'a ProbeFacts) -> Self {
-        Self::judged(summary, facts, stats::sentence(summary))
+        let sentence = stats::sentence(summary);
+        Self::judged(summary, facts, WrittenIn::ExperimentFile, sentence)
     }
 
-    fn judged(summary: &Summary, facts: &'a ProbeFacts, sentence: Measured<String>) -> Self {
+    fn judged(
+        summary: &Summary,
+        facts: &'a ProbeFacts,
+        written: WrittenIn,
+        sentence: Measured<String>,
+    ) -> Self {
         let stamps = facts.stamps.iter();
         Self {
-            stats: Stats::new(summary, facts, sentence),
+            stats: Stats::new(summary, facts, written, sentence),
             handshakes: None,
             stamps: stamps
                 .map(|&(point, delivery)| (point.name(), delivery))
@@ -67,14 +74,15 @@ impl<'a> Results<'a> {
         let sentence = Measured::or(ping.verdict(), || {
             ping.silence().unwrap_or_else(stats::unanswered)
         });
+        let written = WrittenIn::PingOptions;
         let of_handshakes = |made: Handshakes<'_>| {
             let Handshakes { facts, summary } = made;
-            Stats::new(summary, facts, stats::sentence(summary))
+            Stats::new(summary, facts, written, stats::sentence(summary))
         };
         Self {
             handshakes: ping.handshakes.map(of_handshakes),
             fail_if: ping.conditions,
-            ..Self::judged(ping.summary, ping.facts, sentence)
+            ..Self::judged(ping.summary, ping.facts, written, sentence)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
 
 use super::{Interval, Measured, Reasons, with_reasons};
-use crate::missing;
+use crate::missing::{self, WrittenIn};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::Answer;
@@ -76,13 +76,18 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Of a finished trial, and what dominates it.
-    pub fn new(summary: &summary::Summary, facts: &ProbeFacts, sentence: Measured<String>) -> Self {
+    /// Of a finished trial of a probe that was written here, and what dominates it.
+    pub fn new(
+        summary: &summary::Summary,
+        facts: &ProbeFacts,
+        written: WrittenIn,
+        sentence: Measured<String>,
+    ) -> Self {
         let is_answered = summary.response.is_some();
         let known = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
-        let of_answered = |d, why: &dyn Fn(&ProbeFacts) -> String| {
+        let of_answered = |d, why: &dyn Fn(&ProbeFacts, WrittenIn) -> String| {
             Measured::or(known(d), || match is_answered {
-                true => why(facts),
+                true => why(facts, written),
                 false => unanswered(),
             })
         };
