@@ -116,8 +116,12 @@ fn world(args: &ProcedureArgs) -> Result<WorldName, Failed> {
     }
 }
 
-/// A stream: its name, and between which nodes or interfaces.
-type Stream = (String, String, String);
+/// Frames from one node or interface to another.
+struct FrameStream {
+    name: String,
+    from: String,
+    to: String,
+}
 
 /// The experiment file.
 fn experiment(
@@ -169,9 +173,12 @@ fn title(name: &str) -> String {
     capitalised(&name.replace('-', " "))
 }
 
-fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<Stream>, Failed> {
-    let stream =
-        |name: &str, from: &str, to: &str| (name.to_owned(), from.to_owned(), to.to_owned());
+fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<FrameStream>, Failed> {
+    let stream = |name: &str, from: &str, to: &str| FrameStream {
+        name: name.to_owned(),
+        from: from.to_owned(),
+        to: to.to_owned(),
+    };
     let is_head_of_line = is_head_of_line(procedure);
     if !args.ports.is_empty() {
         return match args.ports.as_slice() {
@@ -210,8 +217,8 @@ fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<Stream>,
     Ok(each.collect())
 }
 
-fn probe(args: &ProcedureArgs, (name, from, to): &Stream) -> String {
-    let [name, from, to] = [name, from, to].map(|text| quoted(text));
+fn probe(args: &ProcedureArgs, stream: &FrameStream) -> String {
+    let [name, from, to] = [&stream.name, &stream.from, &stream.to].map(|text| quoted(text));
     let mut out = format!(
         "\n[[probe]]\nname = {name}\nmethod = \"frame\"\nfrom = {from}\nto = {to}\ncount = 1\n\
          frame_size = \"1518B\"\npacing = {{ load = \"100%\" }}\n"
@@ -229,9 +236,9 @@ fn probe(args: &ProcedureArgs, (name, from, to): &Stream) -> String {
 }
 
 /// A switch with a link to each port; the ports that receive are slower than those that send.
-fn device(args: &ProcedureArgs, procedure: &Description, streams: &[Stream]) -> String {
+fn device(args: &ProcedureArgs, procedure: &Description, streams: &[FrameStream]) -> String {
     let egress = args.egress_rate.as_deref().unwrap_or(EGRESS_RATE);
-    let ends = |of: fn(&Stream) -> &String| {
+    let ends = |of: fn(&FrameStream) -> &String| {
         let mut nodes: Vec<_> = streams.iter().map(of).collect();
         nodes.sort();
         nodes.dedup();
@@ -239,14 +246,14 @@ fn device(args: &ProcedureArgs, procedure: &Description, streams: &[Stream]) -> 
     };
     let mut out = String::new();
     let mut links = String::new();
-    for from in ends(|stream| &stream.1) {
+    for from in ends(|stream| &stream.from) {
         let _ = write!(out, "\n[[path.node]]\nname = \"{from}\"\nkind = \"host\"\n");
         let _ = write!(
             links,
             "\n[[path.link]]\nname = \"in-{from}\"\nfrom = \"{from}\"\nto = \"s1\"\n"
         );
     }
-    for to in ends(|stream| &stream.2) {
+    for to in ends(|stream| &stream.to) {
         let _ = write!(out, "\n[[path.node]]\nname = \"{to}\"\nkind = \"host\"\n");
         let _ = write!(
             links,

@@ -24,13 +24,13 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
 }
 
 /// What can go wrong while a file is made.
-pub type Made = Result<(), Box<dyn Error>>;
+pub type MakeResult = Result<(), Box<dyn Error>>;
 
 /// The same of what is made as it is written: it may be longer than the memory.
 ///
 /// # Errors
 /// It cannot be made or written.
-pub fn write_with(path: &Path, make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+pub fn write_with(path: &Path, make: impl FnOnce(Out<'_>) -> MakeResult) -> Result<(), Failed> {
     whole_file::write_with(path, make).map_err(|error| cannot_write(path, &error))
 }
 

@@ -1,6 +1,6 @@
 //! `delaylab reflect`.
 
-use crate::args::reflect::{ReflectArgs, Ways};
+use crate::args::reflect::{AcceptedLoad, ReflectArgs};
 use crate::exit::{Exit, Failed};
 use crate::reflect_keys::{self, KeyFiles};
 use crate::stop::catch_stop;
@@ -196,7 +196,7 @@ fn policy(args: &ReflectArgs, access: Access) -> Policy {
     policy.max_sessions = args.max_sessions;
     policy.max_duration = args.max_duration;
     policy.max_payload = args.max_size;
-    policy.sends_load = args.accept_load != Some(Ways::Up);
+    policy.sends_load = args.accept_load != Some(AcceptedLoad::Up);
     policy
 }
 

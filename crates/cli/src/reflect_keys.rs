@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the attendant says: texts of the files in order, or what is wrong.
-type Said = Result<Vec<String>, String>;
+type FileTexts = Result<Vec<String>, String>;
 
 /// Keys from files, and how to read them again.
 pub struct KeyFiles {
@@ -81,7 +81,7 @@ impl KeyFiles {
     pub fn watch(files: Vec<NamedFile>, quiet: bool) -> Result<Self, Failed> {
         let theirs = files.clone();
         let attendant = Attendant::start(move || {
-            let said: Said = texts(&theirs).map_err(|error| error.message);
+            let said: FileTexts = texts(&theirs).map_err(|error| error.message);
             serde_json::to_vec(&said).unwrap_or_default()
         });
         let attendant = attendant.map_err(Failed::environment)?;
@@ -123,7 +123,7 @@ impl KeyFiles {
 
     fn read_again(&mut self) -> Result<Keys, String> {
         let answer = self.attendant.ask().map_err(|error| error.to_string())?;
-        let said: Said = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+        let said: FileTexts = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
         let keys = from_texts(&self.files, &said?).map_err(|error| error.message)?;
         keys.ok_or_else(|| "there is none".to_owned())
     }

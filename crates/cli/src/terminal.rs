@@ -2,7 +2,7 @@
 
 use crate::exit::Failed;
 use crate::head;
-use crate::output::Made;
+use crate::output::MakeResult;
 use delaylab_store::whole_file::Out;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
@@ -38,7 +38,7 @@ fn written(result: io::Result<()>) -> Result<(), Failed> {
 ///
 /// # Errors
 /// It cannot be made or written.
-pub fn write_with(make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+pub fn write_with(make: impl FnOnce(Out<'_>) -> MakeResult) -> Result<(), Failed> {
     let mut out = BufWriter::new(Stdout::default());
     let made = make(&mut out);
     let _ = out.flush(); // which it notes, too

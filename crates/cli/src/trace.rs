@@ -78,13 +78,13 @@ fn method(args: &TraceArgs) -> Result<Method, Failed> {
 }
 
 /// Where packets go, and what they are.
-struct Aim {
+struct TraceTarget {
     host: String,
     port: u16,
     packets: Packets,
 }
 
-impl Aim {
+impl TraceTarget {
     fn new(args: &TraceArgs, method: Method) -> Result<Self, Failed> {
         match method {
             Method::Http => Self::web_server(args),
@@ -154,7 +154,7 @@ impl Aim {
 }
 
 fn options(args: &TraceArgs, method: Method) -> Result<TraceOptions, Failed> {
-    let aim = Aim::new(args, method)?;
+    let aim = TraceTarget::new(args, method)?;
     Ok(TraceOptions {
         host: aim.host,
         port: aim.port,

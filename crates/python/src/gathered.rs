@@ -88,8 +88,8 @@ impl Gathered {
 
 fn finish(run: shard::GatheredRun) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let folder = run.folder().to_owned();
-    let started = run.started(&options(None, &Stop::default(), Vec::new()))?;
-    match started.run(&mut Silent, None)? {
+    let ready = run.into_ready(&options(None, &Stop::default(), Vec::new()))?;
+    match ready.run(&mut Silent, None)? {
         Some(recorded) => simulate::finish(recorded),
         None => Err(stopped(&folder)),
     }

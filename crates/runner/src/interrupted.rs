@@ -81,7 +81,7 @@ impl Interrupted {
     ///
     /// # Errors
     /// It was begun with a key and there is none, by another version, or its experiment or trials cannot be read.
-    pub fn rest(self, options: RunOptions) -> Result<Rest, RunnerError> {
+    pub fn remaining(self, options: RunOptions) -> Result<RemainingTrials, RunnerError> {
         let environment = &self.recorded.environment;
         let folder = self.writer.folder();
         let options = RunOptions {
@@ -95,7 +95,7 @@ impl Interrupted {
         if resolved.world == WorldName::Sim && any_left {
             shard::same_version(folder, environment)?;
         }
-        Ok(Rest {
+        Ok(RemainingTrials {
             writer: self.writer,
             resolved,
             options,
@@ -106,7 +106,7 @@ impl Interrupted {
 }
 
 /// What is left of an interrupted run.
-pub struct Rest {
+pub struct RemainingTrials {
     writer: RunWriter,
     resolved: Resolved,
     options: RunOptions,
@@ -114,7 +114,7 @@ pub struct Rest {
     any_left: bool,
 }
 
-impl Rest {
+impl RemainingTrials {
     /// What to know where a name no longer has the address to which packets went, and go.
     pub fn moved(&self) -> Vec<String> {
         if !self.any_left {
@@ -136,7 +136,7 @@ impl Rest {
     ///
     /// # Errors
     /// The world cannot be opened, or may not send what the experiment asks for.
-    pub fn start(self) -> Result<ReadyRun, RunnerError> {
+    pub fn into_ready(self) -> Result<ReadyRun, RunnerError> {
         let Self {
             writer,
             resolved,

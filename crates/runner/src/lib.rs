@@ -6,8 +6,8 @@
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
 //!
-//! Interrupted::open(&folder)?.rest(options)?     what is left of an interrupted run
-//!     .start()?.run(&mut progress, watch)?       and so on
+//! Interrupted::open(&folder)?.remaining(options)?  what is left of an interrupted run
+//!     .into_ready()?.run(&mut progress, watch)?    and so on
 //! ```
 //!
 //! | module | does |

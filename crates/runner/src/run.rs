@@ -157,19 +157,19 @@ impl ReadyRun {
         done: &BTreeSet<u32>,
         any_left: bool,
     ) -> Result<Self, RunnerError> {
-        let started = ReadyRun::continue_from(resolved, options, writer, done)?;
-        let prepared = &started.prepared;
+        let ready = ReadyRun::continue_from(resolved, options, writer, done)?;
+        let prepared = &ready.prepared;
         // Where none is left, nothing is measured any more that depends on this host.
         if any_left {
             let program = options.program.as_deref();
             let conditions = conditions(&prepared.resolved, &prepared.planned, program);
             let supplied = options.supplied.clone();
             let how = environment::of_resume(supplied, &conditions);
-            started
+            ready
                 .keep
                 .note_resumed(SystemTime::now(), done.len(), how)?;
         }
-        Ok(started)
+        Ok(ready)
     }
 
     /// A run of which these trials were recorded by this process or by others for it.

@@ -132,7 +132,7 @@ impl GatheredRun {
     ///
     /// # Errors
     /// What is recorded cannot be read.
-    pub fn started(self, options: &RunOptions) -> Result<ReadyRun, RunnerError> {
+    pub fn into_ready(self, options: &RunOptions) -> Result<ReadyRun, RunnerError> {
         ReadyRun::continue_from(self.resolved, options, self.writer, &self.done)
     }
 }
@@ -180,7 +180,7 @@ pub fn merge(
         let _ = gathered.writer.discard();
         return Err(error);
     }
-    gathered.started(options)
+    gathered.into_ready(options)
 }
 
 fn part(donor: &Donor) -> MergedPart {

@@ -20,7 +20,7 @@ Examples:
 pub struct CalibrateArgs {
     /// Which run, and how it is shown.
     #[command(flatten)]
-    pub of: OfArgs,
+    pub of: MeasuredRunArgs,
 }
 
 /// Predict how a change would affect a measured path
@@ -41,7 +41,7 @@ Examples:
 pub struct PredictArgs {
     /// Which run, and how it is shown.
     #[command(flatten)]
-    pub of: OfArgs,
+    pub of: MeasuredRunArgs,
 
     /// Set a value of the model: a dotted path and a value, as in an experiment
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, required = true)]
@@ -50,7 +50,7 @@ pub struct PredictArgs {
 
 /// A run, and how what is found is shown.
 #[derive(Debug, Args)]
-pub struct OfArgs {
+pub struct MeasuredRunArgs {
     /// The run: folder, name (also without its time: the newest one), folder of runs (the newest in it), or `latest`
     pub run: String,
 

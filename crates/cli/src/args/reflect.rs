@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Which ways load may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Ways {
+pub enum AcceptedLoad {
     /// From the prober to here.
     Up,
     /// That, and to the prober that asks for it.
@@ -50,7 +50,7 @@ pub struct ReflectArgs {
 
     /// Also accept load and count it, and send load to a prober that asks for it over tcp; =up: accept only
     #[arg(long, value_name = "up", num_args = 0..=1, require_equals = true, default_missing_value = "both", hide_possible_values = true)]
-    pub accept_load: Option<Ways>,
+    pub accept_load: Option<AcceptedLoad>,
 
     /// Port of load, udp and tcp [default: 8863]
     #[arg(long, value_name = "PORT", requires = "accept_load")]

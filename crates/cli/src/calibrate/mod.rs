@@ -4,7 +4,7 @@
 
 mod modelled;
 
-use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
+use crate::args::calibrate::{CalibrateArgs, MeasuredRunArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, run as run_command};
 use crate::head::to_line;
@@ -51,7 +51,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
 }
 
 /// The run, calibrated, and what a reader has to know of it.
-fn measured(of: &OfArgs) -> Result<MeasuredPath, Failed> {
+fn measured(of: &MeasuredRunArgs) -> Result<MeasuredPath, Failed> {
     let run = choose::run(&of.run, &of.runs)?;
     choose::say_not_complete(&run);
     let measured = MeasuredPath::read(&run)?;
@@ -62,14 +62,14 @@ fn measured(of: &OfArgs) -> Result<MeasuredPath, Failed> {
 }
 
 /// How models are simulated.
-fn options(of: &OfArgs) -> RunOptions {
+fn options(of: &MeasuredRunArgs) -> RunOptions {
     RunOptions {
         threads: of.threads,
         ..run_command::options()
     }
 }
 
-const fn is_quiet(of: &OfArgs) -> bool {
+const fn is_quiet(of: &MeasuredRunArgs) -> bool {
     of.quiet || of.json
 }
 
@@ -87,7 +87,7 @@ fn calibrated<'a>(
     }
 }
 
-fn config(of: &OfArgs) -> Config<'_> {
+fn config(of: &MeasuredRunArgs) -> Config<'_> {
     Config {
         run: &of.run,
         strict: of.strict,
@@ -104,7 +104,11 @@ fn prediction_config(args: &PredictArgs) -> PredictionConfig<'_> {
 }
 
 /// Prints one or the other. A program that wants both has them of one execution: each simulates, and keeps what it simulated.
-fn show(document: &str, of: &OfArgs, text: impl Fn(&Style) -> String) -> Result<(), Failed> {
+fn show(
+    document: &str,
+    of: &MeasuredRunArgs,
+    text: impl Fn(&Style) -> String,
+) -> Result<(), Failed> {
     let style = terminal::style(&io::stdout(), false);
     if let Some(file) = &of.text_file {
         output::write_text(file, &text(&style))?;
@@ -117,7 +121,7 @@ fn show(document: &str, of: &OfArgs, text: impl Fn(&Style) -> String) -> Result<
 }
 
 /// With `--strict` the model may assume nothing.
-fn identified(measured: &MeasuredPath, of: &OfArgs) -> Result<(), Failed> {
+fn identified(measured: &MeasuredPath, of: &MeasuredRunArgs) -> Result<(), Failed> {
     let unknown = measured.found.unknown.iter();
     let assumed: Vec<_> = unknown
         .filter(|unknown| unknown.assumed)
@@ -208,7 +212,7 @@ fn pairs(measured: &MeasuredPath, model: &Modelled) -> Vec<Pair> {
 }
 
 /// What is known is shown all the same.
-fn without_model(measured: &MeasuredPath, of: &OfArgs, why: &str) -> Result<(), Failed> {
+fn without_model(measured: &MeasuredPath, of: &MeasuredRunArgs, why: &str) -> Result<(), Failed> {
     let shown = Calibrated {
         run: &measured.name,
         model: None,

@@ -2,7 +2,7 @@
 
 use super::conclude;
 use crate::exit::{Exit, Failed};
-use crate::output::{self, Made};
+use crate::output::{self, MakeResult};
 use crate::terminal;
 use delaylab_figure::svg;
 use delaylab_figure::{Drawing, every_drawing, named};
@@ -154,7 +154,7 @@ fn converted(svg: &str, format: &str) -> Result<Vec<u8>, Failed> {
 }
 
 /// Writes to the file, or to standard output.
-fn put(output: Option<&Path>, make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+fn put(output: Option<&Path>, make: impl FnOnce(Out<'_>) -> MakeResult) -> Result<(), Failed> {
     match output.filter(|path| !output::is_stdout(path)) {
         Some(path) => output::write_with(path, make),
         None => terminal::write_with(make),

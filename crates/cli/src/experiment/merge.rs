@@ -19,6 +19,6 @@ pub fn run(args: &MergeArgs) -> Result<(), Failed> {
         }
     }
     catch_stop()?;
-    let started = shard::merge(&folders, &options(), runs)?;
-    carry_out(started, false, &args.shown)?.show(&args.shown)
+    let ready = shard::merge(&folders, &options(), runs)?;
+    carry_out(ready, false, &args.shown)?.show(&args.shown)
 }

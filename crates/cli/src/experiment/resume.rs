@@ -50,18 +50,18 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
             recorded.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
         return conclude::run(recorded, Ok(()), !args.shown.no_report)?.show(&args.shown);
     }
-    let rest = interrupted.rest(RunOptions {
+    let remaining = interrupted.remaining(RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
         threads: args.threads,
         ..with_load(&args.load)
     })?;
-    for moved in rest.moved() {
+    for moved in remaining.moved() {
         terminal::say(format!("warning: {moved}"));
     }
     catch_stop()?;
-    carry_out_and_show(rest.start()?, args.tui, &args.shown)
+    carry_out_and_show(remaining.into_ready()?, args.tui, &args.shown)
 }
 
 /// The interrupted run in this folder; of one that is complete, which other one of these `runs` was interrupted.

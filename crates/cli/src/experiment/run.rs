@@ -36,8 +36,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         share: args.shard.map(Assignment::Shard),
         ..with_load(&args.load)
     };
-    let started = start(resolved, &options, &args.shown)?;
-    carry_out_and_show(started, args.tui, &args.shown)
+    let ready = make_ready(resolved, &options, &args.shown)?;
+    carry_out_and_show(ready, args.tui, &args.shown)
 }
 
 /// What this program wants of every run: it is itself the reflector of runs without a target, and Ctrl-C stops them.
@@ -76,8 +76,8 @@ pub fn step(
     options: &RunOptions,
     shown: &ShownArgs,
 ) -> Result<PathBuf, Failed> {
-    let started = start(resolved, options, shown)?;
-    let recorded = every_trial(started, &mut ProgressDisplay::of_a_step(shown))?;
+    let ready = make_ready(resolved, options, shown)?;
+    let recorded = every_trial(ready, &mut ProgressDisplay::of_a_step(shown))?;
     Ok(recorded.finish_unjudged()?.folder)
 }
 
@@ -87,66 +87,70 @@ pub fn record(
     options: &RunOptions,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    carry_out(start(resolved, options, shown)?, false, shown)
+    carry_out(make_ready(resolved, options, shown)?, false, shown)
 }
 
-fn start(resolved: Resolved, options: &RunOptions, shown: &ShownArgs) -> Result<ReadyRun, Failed> {
+fn make_ready(
+    resolved: Resolved,
+    options: &RunOptions,
+    shown: &ShownArgs,
+) -> Result<ReadyRun, Failed> {
     catch_stop()?;
     Ok(ReadyRun::create(resolved, options, &shown.output)?)
 }
 
 /// Carries out every trial that is left and prints the results; of a shard, its folder.
 pub fn carry_out_and_show(
-    started: ReadyRun,
+    ready: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
-    let Some(shard) = started.shard() else {
-        let runs = started.folder().parent().map(Path::to_owned);
-        let concluded = carry_out(started, in_live_view, shown)?;
+    let Some(shard) = ready.shard() else {
+        let runs = ready.folder().parent().map(Path::to_owned);
+        let concluded = carry_out(ready, in_live_view, shown)?;
         let ended = concluded.show(shown);
         if let Some(runs) = runs {
             killed::say(&runs);
         }
         return ended;
     };
-    let trials = started.planned().len();
-    let (recorded, lines) = followed(started, in_live_view, shown)?;
+    let trials = ready.planned().len();
+    let (recorded, lines) = follow(ready, in_live_view, shown)?;
     lines?;
     conclude::shard(&recorded, shard, trials, shown)
 }
 
 /// Every trial that is left, and the conclusion; followed by people, in a live view if they want it, or by programs.
 pub fn carry_out(
-    started: ReadyRun,
+    ready: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let (recorded, lines) = followed(started, in_live_view, shown)?;
+    let (recorded, lines) = follow(ready, in_live_view, shown)?;
     conclude::run(recorded, lines, !shown.no_report)
 }
 
 /// What was recorded, and whether its lines for programs were written.
-fn followed(
-    started: ReadyRun,
+fn follow(
+    ready: ReadyRun,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<(CarriedOut, Result<(), Failed>), Failed> {
     let mut display = if in_live_view {
-        let name = &started.resolved().name;
+        let name = &ready.resolved().name;
         ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
     } else {
         ProgressDisplay::new(shown)
     };
-    let recorded = every_trial(started, &mut display)?;
+    let recorded = every_trial(ready, &mut display)?;
     Ok((recorded, display.lines))
 }
 
-fn every_trial(started: ReadyRun, display: &mut ProgressDisplay) -> Result<CarriedOut, Failed> {
-    let folder = started.folder().display().to_string();
+fn every_trial(ready: ReadyRun, display: &mut ProgressDisplay) -> Result<CarriedOut, Failed> {
+    let folder = ready.folder().display().to_string();
     let watcher = display.watcher();
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
-    let ended = started.run(display, watch);
+    let ended = ready.run(display, watch);
     match ended.map_err(Failed::from) {
         Ok(Some(recorded)) => Ok(recorded),
         Ok(None) => {

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A new file. Where nothing was written into it, as where no packet could be sent, it goes again.
-pub(super) struct Created {
+pub(super) struct CreatedFile {
     file: File,
     path: PathBuf,
 }
 
-impl Created {
+impl CreatedFile {
     /// # Errors
     /// It is there already: results are never overwritten. Or it cannot be made.
     pub(super) fn new(path: &Path) -> Result<Self, Failed> {
@@ -21,7 +21,7 @@ impl Created {
     }
 }
 
-impl Write for Created {
+impl Write for CreatedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -31,7 +31,7 @@ impl Write for Created {
     }
 }
 
-impl Drop for Created {
+impl Drop for CreatedFile {
     fn drop(&mut self) {
         if self.file.metadata().is_ok_and(|file| file.len() == 0) {
             // What cannot be removed is empty all the same.
@@ -60,12 +60,12 @@ mod tests {
     fn what_nothing_was_written_into_goes_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.csv");
-        drop(Created::new(&path).unwrap());
+        drop(CreatedFile::new(&path).unwrap());
         assert!(!path.exists());
-        let mut created = Created::new(&path).unwrap();
+        let mut created = CreatedFile::new(&path).unwrap();
         created.write_all(b"seq").unwrap();
         drop(created);
         assert_eq!(fs::read(&path).unwrap(), b"seq");
-        assert!(Created::new(&path).is_err());
+        assert!(CreatedFile::new(&path).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Follows the trials of a ping: packets as they come, parts as they end.
 
-use super::output::{Part, Written};
+use super::output::{Part, PingWriter};
 use crate::args::load::{self, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::terminal;
@@ -25,17 +25,17 @@ const PROBE: u16 = 0;
 const HANDSHAKES: usize = 1;
 
 /// Hands packets to what writes them.
-pub struct Packets<'a, 'w> {
-    written: &'a Mutex<Written<'w>>,
+pub struct PacketWatch<'a, 'w> {
+    writer: &'a Mutex<PingWriter<'w>>,
     /// Why they can no longer be written.
     broken: Mutex<Option<io::Error>>,
 }
 
-impl<'a, 'w> Packets<'a, 'w> {
+impl<'a, 'w> PacketWatch<'a, 'w> {
     /// None has come yet.
-    pub fn new(written: &'a Mutex<Written<'w>>) -> Self {
+    pub fn new(writer: &'a Mutex<PingWriter<'w>>) -> Self {
         Self {
-            written,
+            writer,
             broken: Mutex::new(None),
         }
     }
@@ -57,12 +57,12 @@ impl<'a, 'w> Packets<'a, 'w> {
     }
 }
 
-impl Watch for Packets<'_, '_> {
+impl Watch for PacketWatch<'_, '_> {
     fn begins(&self, _trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         if probe != PROBE {
             return Ok(());
         }
-        let written = lock(self.written).begin(probe, facts);
+        let written = lock(self.writer).begin(probe, facts);
         self.keep(written)
     }
 
@@ -80,12 +80,12 @@ impl Watch for Packets<'_, '_> {
                 &own
             }
         };
-        let written = lock(self.written).records(records);
+        let written = lock(self.writer).records(records);
         self.keep(written)
     }
 
     fn flush(&self) -> io::Result<()> {
-        let written = lock(self.written).flush();
+        let written = lock(self.writer).flush();
         self.keep(written)
     }
 
@@ -97,8 +97,8 @@ impl Watch for Packets<'_, '_> {
 }
 
 /// Keeps the results of each part: the one without load first, then one for each load.
-pub struct Parts<'a, 'w> {
-    written: &'a Mutex<Written<'w>>,
+pub struct PartProgress<'a, 'w> {
+    writer: &'a Mutex<PingWriter<'w>>,
     under: Vec<UnderPart>,
     over: Vec<Part>,
     not_stored: Option<NotStored>,
@@ -114,11 +114,11 @@ pub struct NotStored {
     pub flaws: Vec<String>,
 }
 
-impl<'a, 'w> Parts<'a, 'w> {
+impl<'a, 'w> PartProgress<'a, 'w> {
     /// None is over yet.
-    pub fn new(written: &'a Mutex<Written<'w>>, args: &PingArgs) -> Self {
+    pub fn new(writer: &'a Mutex<PingWriter<'w>>, args: &PingArgs) -> Self {
         Self {
-            written,
+            writer,
             under: load::parts(&args.loads),
             over: Vec::new(),
             not_stored: None,
@@ -149,17 +149,17 @@ impl<'a, 'w> Parts<'a, 'w> {
             way: load.and_then(|load| load.way),
             handshakes,
             streams: streams.to_vec(),
-            ..lock(self.written).end_part(summary, facts)
+            ..lock(self.writer).end_part(summary, facts)
         };
         self.over.push(part);
     }
 }
 
-impl Progress for Parts<'_, '_> {
+impl Progress for PartProgress<'_, '_> {
     fn begins(&mut self, planned: &Planned, _done: usize, _left: Left) {
         let load = self.load(planned.trial.id);
-        let mut written = lock(self.written);
-        written.begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
+        let mut writer = lock(self.writer);
+        writer.begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
     }
 
     fn ended(&mut self, ended: &EndedTrial<'_>, _done: usize, _left: Left) {
@@ -192,7 +192,7 @@ impl Progress for Parts<'_, '_> {
                 packets: 0,
                 flaws: Vec::new(),
             });
-            lacks.packets += lock(self.written).packets_of_part();
+            lacks.packets += lock(self.writer).packets_of_part();
             lacks.flaws.extend_from_slice(&row.facts.flaws);
         }
         // A first part that is not valid is no baseline for load.
@@ -205,7 +205,7 @@ impl Progress for Parts<'_, '_> {
         // A part under load without a packet has no results; the error says why.
         let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
         if let Some(summary) = summaries.first().filter(any) {
-            let mut facts = lock(self.written).facts();
+            let mut facts = lock(self.writer).facts();
             let irregular = summary.irregular.sentences(&[]);
             facts.warnings.extend(irregular);
             self.end(trial, summary.clone(), facts, None, &[]);

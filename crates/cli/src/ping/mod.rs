@@ -39,8 +39,8 @@ use delaylab_runner::run::{CarriedOut, Keep, ReadyRun};
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
-use follow::{NotStored, Packets, Parts};
-use output::{Output, PingContext, PingOutcome, Written};
+use follow::{NotStored, PacketWatch, PartProgress};
+use output::{Output, PingContext, PingOutcome, PingWriter};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -57,17 +57,17 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let key = key.filter(|_| args.takes_key());
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
-    let started = ReadyRun::unrecorded(resolved, &options(args, key));
-    let started = started.map_err(|error| with_flag(error, args))?;
+    let ready = ReadyRun::unrecorded(resolved, &options(args, key));
+    let ready = ready.map_err(|error| with_flag(error, args))?;
     let output = Output::new(args)?;
     // Not before: until the first packet Ctrl-C ends the process, also where a name server does not answer.
     catch_stop()?;
     let ended = match args.runs() {
-        None => carry_out(started, args, output, conditions)?.ended,
+        None => carry_out(ready, args, output, conditions)?.ended,
         Some(runs) => {
-            let started = started.recorded_in(runs)?;
-            let folder = started.folder().to_owned();
-            match carry_out(started, args, output, conditions) {
+            let ready = ready.recorded_in(runs)?;
+            let folder = ready.folder().to_owned();
+            match carry_out(ready, args, output, conditions) {
                 Ok(ping) => keep(ping, &folder),
                 Err(failed) => {
                     remove(&folder);
@@ -121,15 +121,15 @@ struct EndedPing<K> {
 /// # Errors
 /// There is no terminal to draw on.
 fn carry_out<K: Keep>(
-    started: ReadyRun<K>,
+    ready: ReadyRun<K>,
     args: &PingArgs,
     output: Output,
     conditions: Vec<LimitCheck>,
 ) -> Result<EndedPing<K>, Failed> {
     let run = ProbeRun {
         // That of the experiment, which `--seed` takes.
-        seed: started.resolved().seed,
-        ..only_probe(&started)?
+        seed: ready.resolved().seed,
+        ..only_probe(&ready)?
     };
     let (system_info, supplied) = (system_info(), supplied());
     let shown = PingContext {
@@ -138,25 +138,25 @@ fn carry_out<K: Keep>(
         system_info: &system_info,
         supplied: &supplied,
     };
-    let written = Mutex::new(Written::new(output, conditions, shown)?);
-    let packets = Packets::new(&written);
-    let mut parts = Parts::new(&written, args);
-    let ran = started.run(&mut parts, Some(&packets));
+    let writer = Mutex::new(PingWriter::new(output, conditions, shown)?);
+    let packets = PacketWatch::new(&writer);
+    let mut parts = PartProgress::new(&writer, args);
+    let ran = ready.run(&mut parts, Some(&packets));
     let ((parts, not_stored), broken) = (parts.over(), packets.broken());
-    let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let packets = written.packets();
+    let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let packets = writer.packets();
     let (ended, recorded) = match (ran, broken) {
         // The writer knows why it broke off. Where it was a line, the file of `-o` has the rest all the same.
         (_, Some(error)) => {
             if packets > 0 {
-                let _ = written.finish(parts);
+                let _ = writer.finish(parts);
             }
             (Err(cannot_write(error)), None)
         }
-        (Ok(recorded), None) => (written.finish(parts).map_err(cannot_write), recorded),
+        (Ok(recorded), None) => (writer.finish(parts).map_err(cannot_write), recorded),
         (Err(error), None) => {
             let failed = with_flag(error, args);
-            (Err(with_what_was_measured(failed, written, parts)), None)
+            (Err(with_what_was_measured(failed, writer, parts)), None)
         }
     };
     if args.tui {
@@ -171,8 +171,8 @@ fn carry_out<K: Keep>(
     })
 }
 
-fn only_probe<K: Keep>(started: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
-    let first = started.planned().first().map(|planned| &planned.trial);
+fn only_probe<K: Keep>(ready: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
+    let first = ready.planned().first().map(|planned| &planned.trial);
     let run = first.and_then(|trial| trial.probe_runs(trial.target?).next());
     run.ok_or_else(|| Failed::usage("there is nothing to send"))
 }
@@ -180,11 +180,11 @@ fn only_probe<K: Keep>(started: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
 /// A run that broke off: prints what was recorded until then before the error.
 fn with_what_was_measured(
     failed: Failed,
-    written: Written<'_>,
+    writer: PingWriter<'_>,
     parts: Vec<output::Part>,
 ) -> Failed {
-    if written.any()
-        && let Err(error) = written.finish(parts)
+    if writer.any()
+        && let Err(error) = writer.finish(parts)
     {
         terminal::say(format!("delaylab: {}", cannot_write(error).message));
     }

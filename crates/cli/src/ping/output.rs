@@ -1,6 +1,6 @@
 //! What a user sees and a program reads of a run.
 
-use super::created::Created;
+use super::created::CreatedFile;
 use super::live_line::LiveLine;
 use super::storage::Storage;
 use crate::args::load;
@@ -91,7 +91,7 @@ impl Output {
         };
         let data: Box<dyn Write + Send> = match file {
             None => Box::new(io::stdout()),
-            Some(path) => Box::new(Created::new(path)?),
+            Some(path) => Box::new(CreatedFile::new(path)?),
         };
         Ok(Self {
             format,
@@ -101,8 +101,8 @@ impl Output {
     }
 }
 
-/// What has been written so far.
-pub struct Written<'a> {
+/// Writes what a ping measures: lines or documents as they come, and a summary at the end. It knows what it has written so far.
+pub struct PingWriter<'a> {
     shown: PingContext<'a>,
     storage: Storage<'a>,
     conditions: Vec<LimitCheck>,
@@ -120,7 +120,7 @@ pub struct Written<'a> {
     before_part: u64,
 }
 
-impl<'a> Written<'a> {
+impl<'a> PingWriter<'a> {
     /// Nothing yet. Takes the terminal where a live view was asked for.
     ///
     /// # Errors
