@@ -77,7 +77,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         target: &args.target,
         method: args.method,
         run: &concluded.data,
-        page: concluded.page(),
+        page: concluded.page_or_reason(),
         again: &|times| again(args, times),
     };
     if args.json {

@@ -32,7 +32,7 @@ pub fn render(cells: &Cells<'_>, style: &Style) -> String {
     let mut out = style.glyphs(out);
     // Whatever characters are in a path: those open it.
     out += &format!("\nRecords: {}\n", cells.run.head.folder);
-    if let Some(page) = cells.page {
+    if let Some(page) = cells.page.known() {
         out += &format!("Report:  {page}\n");
     }
     out

@@ -16,8 +16,8 @@ use delaylab_store::run::Run;
 use delaylab_store::whole_file;
 use delaylab_store::writer::Finished;
 use delaylab_view::benchmark;
-use delaylab_view::json::Head;
 use delaylab_view::json::run::{Config, Line};
+use delaylab_view::json::{Head, Measured};
 use delaylab_view::run::{RunData, stored};
 use delaylab_view::words::plural;
 use delaylab_web::html;
@@ -26,6 +26,9 @@ use std::path::Path;
 
 /// The file with what a procedure of the device benchmark found.
 const BENCHMARK: &str = benchmark::FILE;
+
+/// Why there is no page.
+pub const NO_REPORT: &str = "--no-report";
 
 /// A run that is over: what it came to, and where it is.
 pub struct Concluded {
@@ -119,8 +122,17 @@ fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
 
 impl Concluded {
     /// Where its page is, if it has one.
-    pub fn page(&self) -> Option<&str> {
+    fn page(&self) -> Option<&str> {
         self.page.as_ref().ok()?.as_deref()
+    }
+
+    /// Where its page is, or why it has none.
+    pub fn page_or_reason(&self) -> Measured<&str> {
+        match &self.page {
+            Ok(Some(page)) => Measured::Known(page),
+            Ok(None) => Measured::Missing(NO_REPORT.to_owned()),
+            Err(failed) => Measured::Missing(failed.message.clone()),
+        }
     }
 
     /// Prints it as was asked for.
@@ -149,7 +161,7 @@ impl Concluded {
             config: Config::new(&self.data),
             supplied: &supplied(),
         };
-        let line = Line::run(head, &self.data, &self.judged, self.page());
+        let line = Line::run(head, &self.data, &self.judged, self.page_or_reason());
         terminal::line(&line)
     }
 

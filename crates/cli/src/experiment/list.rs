@@ -6,7 +6,7 @@ use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_model::shell::quoted;
-use delaylab_store::index::{Entry, Index};
+use delaylab_store::index::Index;
 use delaylab_store::run::READ_AS_OWNER;
 use delaylab_terminal::style::Style;
 use delaylab_view::published::list::{self, Config, Document, Run};
@@ -14,25 +14,6 @@ use delaylab_view::words::plural;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-
-fn listed(entry: Entry) -> Run {
-    let (unreadable, damage) = match entry.is_denied() {
-        true => (entry.damage.clone(), None),
-        false => (None, entry.damage.clone()),
-    };
-    Run {
-        state: entry.state().name(),
-        folder: entry.folder,
-        name: entry.name,
-        world: entry.world,
-        started_utc: entry.started_utc,
-        trials: entry.trials,
-        invalid: entry.overview.invalid,
-        records: entry.records,
-        damage,
-        unreadable,
-    }
-}
 
 /// Runs the command.
 pub fn run(args: &ListArgs) -> Result<(), Failed> {
@@ -89,7 +70,7 @@ fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
     }
     let entries = Index::open(directory).and_then(|index| index.list());
     let entries = entries.map_err(Failed::environment)?;
-    Ok(entries.into_iter().map(listed).collect())
+    Ok(entries.into_iter().map(Run::from).collect())
 }
 
 /// Is this directory there? The usual one need not be: the first run makes it.
@@ -157,10 +138,11 @@ fn for_people(listed: &Document, style: &Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_store::index::Entry;
     use delaylab_store::overview::Overview;
 
     fn run(folder: &str, damage: Option<&str>) -> Run {
-        listed(Entry {
+        Run::from(Entry {
             folder: folder.to_owned(),
             name: None,
             world: None,
@@ -178,6 +160,10 @@ mod tests {
         let denied = run(
             "theirs",
             Some("manifest.json: may not be read by this user"),
+        );
+        assert_eq!(
+            denied.reasons["name"],
+            "manifest.json: may not be read by this user"
         );
         let damaged = run("torn", Some("records.parquet: missing"));
         assert_eq!((&denied.damage, &damaged.unreadable), (&None, &None));

@@ -13,6 +13,7 @@ use delaylab_explain::import::Format;
 use delaylab_runner::imported_file::{ImportedFile, cannot_read};
 use delaylab_runner::run_folder;
 use delaylab_view::published::import::{Config, Document};
+use delaylab_view::json::Measured;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -27,12 +28,17 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let run = run_folder::open(&finished.folder)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
-    let shown = page.as_ref().and_then(|page| page.as_deref().ok());
+    let shown = match &page {
+        Some(Ok(page)) => Measured::Known(page.as_str()),
+        Some(Err(failed)) => Measured::Missing(failed.message.clone()),
+        None => Measured::Missing(conclude::NO_REPORT.to_owned()),
+    };
     if args.json {
         let folder = &data.head.folder;
         let document = Document::new(&found.imported, &found.disagreements, folder, shown);
         terminal::document(&document, config(args))?;
     } else {
+        let shown = shown.known().copied();
         let style = terminal::style(&io::stdout(), false);
         terminal::print(summary::text(&found, &data, shown, &style))?;
     }

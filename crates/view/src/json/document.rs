@@ -150,6 +150,14 @@ impl<T> Measured<T> {
         value.map_or_else(|| Self::Missing(why()), Self::Known)
     }
 
+    /// The value, if there is one.
+    pub const fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Missing(_) => None,
+        }
+    }
+
     /// Why there is none.
     pub fn missing(&self) -> Option<&str> {
         match self {

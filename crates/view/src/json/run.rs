@@ -1,7 +1,7 @@
 //! `delaylab run --json`: a line for each probe of each trial, as soon as it is recorded, and one at the end. Results of a
 //! trial have the names of a ping's document.
 
-use super::{Head, Levels, Published, Results, levels, some_seed};
+use super::{Head, Levels, Measured, Published, Reasons, Results, levels, some_seed, with_reasons};
 use crate::run::RunData;
 use delaylab_lab::finding::Judged;
 use delaylab_model::method::Method;
@@ -78,11 +78,14 @@ pub struct Run<'a> {
     /// Each finding and its verdict.
     findings: &'a [Judged],
     /// The page, if there is one.
-    report: Option<&'a str>,
+    report: Measured<&'a str>,
     /// What to check before trusting the figures.
     warnings: &'a [String],
-    /// What a procedure of the device benchmark found.
+    /// What a procedure of the device benchmark found; null in other runs.
     benchmark: Option<&'a delaylab_procedure::Report>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    reasons: Reasons,
 }
 
 /// What was carried out.
@@ -94,7 +97,7 @@ pub struct Config<'a> {
     pub title: &'a str,
     /// live, testbed or sim.
     pub world: &'a str,
-    /// Where live probes went.
+    /// Where live probes went; null in other worlds.
     pub target: Option<&'a str>,
     /// Of the order, the pacing and the fill.
     #[serde(serialize_with = "some_seed")]
@@ -146,14 +149,14 @@ impl<'a> Line<'a> {
         head: Head<'a, Config<'a>>,
         data: &'a RunData,
         judged: &'a [Judged],
-        report: Option<&'a str>,
+        report: Measured<&'a str>,
     ) -> Self {
         let mut tally = BTreeMap::new();
         for verdict in delaylab_lab::finding::Verdict::ALL {
             let of_it = judged.iter().filter(|it| it.verdict == verdict);
             tally.insert(verdict.id(), of_it.count());
         }
-        let run = Run {
+        let run = with_reasons!(Run {
             head,
             folder: &data.head.folder,
             tally,
@@ -161,7 +164,7 @@ impl<'a> Line<'a> {
             report,
             warnings: &data.problems,
             benchmark: data.benchmark.as_ref(),
-        };
+        });
         Self::Run(Box::new(run))
     }
 }

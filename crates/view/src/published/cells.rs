@@ -2,7 +2,7 @@
 
 use crate::json::{Interval, Measured, Published, Reasons, some_seed, whole, with_reasons};
 use crate::run::RunData;
-use delaylab_explain::steps::{Answer, Direction, Way};
+use delaylab_explain::steps::{self, Answer, Direction, Way};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_stats::steps::{
@@ -19,8 +19,8 @@ pub struct Cells<'a> {
     pub method: Method,
     /// The run.
     pub run: &'a RunData,
-    /// Where its page is, if it has one.
-    pub page: Option<&'a str>,
+    /// Where its page is, or why it has none.
+    pub page: Measured<&'a str>,
     /// What to type for so many times as many packets.
     pub again: &'a dyn Fn(u32) -> String,
 }
@@ -71,7 +71,10 @@ pub struct Document<'a> {
     /// Where the run is.
     pub folder: &'a str,
     /// Its page, if there is one.
-    pub report: Option<&'a str>,
+    pub report: Measured<&'a str>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// The settings as resolved.
@@ -148,16 +151,19 @@ pub struct Point {
 }
 
 /// Which steps would have been seen.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Power {
     /// Steps of this height would have been found.
-    pub found_step_ns: Option<i64>,
+    pub found_step_ns: Measured<i64>,
     /// Steps of this height are excluded.
-    pub excluded_step_ns: Option<i64>,
+    pub excluded_step_ns: Measured<i64>,
     /// The height that cells would have on this line.
     pub wanted_step_ns: i64,
     /// How many times as many packets would decide.
-    pub times_as_many_packets: Option<u32>,
+    pub times_as_many_packets: Measured<u32>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// Steps in delay against size.
@@ -224,7 +230,7 @@ impl<'a> Document<'a> {
     pub fn new(cells: &'a Cells<'a>) -> Self {
         let main = cells.main();
         let [sent, lost] = cells.sent();
-        Self {
+        with_reasons!(Self {
             target: cells.target,
             method: cells.method,
             sent,
@@ -234,8 +240,8 @@ impl<'a> Document<'a> {
             ways: cells.ways().iter().map(WayFound::new).collect(),
             warnings: &cells.run.problems,
             folder: &cells.run.head.folder,
-            report: cells.page,
-        }
+            report: cells.page.clone(),
+        })
     }
 }
 
@@ -259,17 +265,29 @@ impl<'a> WayFound<'a> {
                 Verdict::Steps(found) => Some(StepsFound::new(found, way.direction)),
                 _ => None,
             },
-            power: way.power.map(|power| Power {
-                found_step_ns: power.found_ns.map(whole),
-                excluded_step_ns: power.excluded_ns.map(whole),
-                wanted_step_ns: whole(power.wanted_ns),
-                times_as_many_packets: power.times_as_many(),
-            }),
+            power: way.power.as_ref().map(Power::new),
             residual_ns: Measured::or(way.detection.residual_ns().map(whole), || {
                 "too few sizes were answered".to_owned()
             }),
             left_out_from_bytes: way.detection.jump.map(|jump| jump.at),
             points: points.collect(),
+        })
+    }
+}
+
+impl Power {
+    fn new(power: &steps::Power) -> Self {
+        with_reasons!(Self {
+            found_step_ns: Measured::or(power.found_ns.map(whole), || {
+                "at these sizes no step would have been found, however high".to_owned()
+            }),
+            excluded_step_ns: Measured::or(power.excluded_ns.map(whole), || {
+                "no step would have been found, and the delays do not bound the slope".to_owned()
+            }),
+            wanted_step_ns: whole(power.wanted_ns),
+            times_as_many_packets: Measured::or(power.times_as_many(), || {
+                "no number of packets would: more sizes would".to_owned()
+            }),
         })
     }
 }

@@ -16,11 +16,11 @@ pub struct Document<'a> {
     /// The format that was read.
     pub format: &'static str,
     /// The other tool's version, where the file says it.
-    pub tool_version: Option<&'a str>,
+    pub tool_version: Measured<&'a str>,
     /// The run that was made.
     pub folder: &'a str,
     /// Its page, if it has one.
-    pub report: Option<&'a str>,
+    pub report: Measured<&'a str>,
     /// One for each target, hop or connection.
     pub streams: Vec<StreamShown<'a>>,
     /// The tool's own figures, next to those of its packets.
@@ -29,6 +29,9 @@ pub struct Document<'a> {
     pub disagreements: Vec<Disagrees<'a>>,
     /// What to check before trusting the records, in sentences.
     pub warnings: &'a [String],
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What was asked for.
@@ -103,18 +106,20 @@ pub struct Disagrees<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Of a file's content, now a run in `folder`, with its page at `report` if it has one.
+    /// Of a file's content, now a run in `folder`, with its page at `report`, or why it has none.
     pub fn new(
         imported: &'a Imported,
         disagreements: &'a [Disagreement],
         folder: &'a str,
-        report: Option<&'a str>,
+        report: Measured<&'a str>,
     ) -> Self {
         let (streams, said) = (imported.streams.iter(), imported.said.iter());
         let disagreements = disagreements.iter();
-        Self {
+        with_reasons!(Self {
             format: imported.format.name,
-            tool_version: imported.version.as_deref(),
+            tool_version: Measured::or(imported.version.as_deref(), || {
+                "the file does not say it".to_owned()
+            }),
             folder,
             report,
             streams: streams.map(StreamShown::new).collect(),
@@ -123,7 +128,7 @@ impl<'a> Document<'a> {
                 .map(|disagreement| Disagrees::new(imported, disagreement))
                 .collect(),
             warnings: &imported.warnings,
-        }
+        })
     }
 }
 
@@ -193,7 +198,7 @@ mod tests {
                 &imported,
                 &disagreements,
                 "runs/x",
-                Some("runs/x/report.html"),
+                Measured::Known("runs/x/report.html"),
             );
             let config = Config {
                 file: name.to_owned(),

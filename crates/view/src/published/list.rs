@@ -1,6 +1,7 @@
 //! The documents of `delaylab list` and `delaylab bench list`.
 
-use crate::json::Published;
+use crate::json::{Measured, Published, Reasons, with_reasons};
+use delaylab_store::index::Entry;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -43,11 +44,11 @@ pub struct Run {
     /// Its folder.
     pub folder: String,
     /// The experiment's name.
-    pub name: Option<String>,
+    pub name: Measured<String>,
     /// `live`, `testbed` or `sim`.
-    pub world: Option<String>,
+    pub world: Measured<String>,
     /// When it began.
-    pub started_utc: Option<String>,
+    pub started_utc: Measured<String>,
     /// `complete` or `partial`.
     pub state: &'static str,
     /// How many trials it has.
@@ -56,10 +57,41 @@ pub struct Run {
     pub invalid: u64,
     /// How many packets.
     pub records: u64,
-    /// Which file is not what was recorded, where that was seen without reading the tables.
+    /// Which file is not what was recorded, where that was seen without reading the tables; null: none.
     pub damage: Option<String>,
-    /// Which file this user may not read: whether it is what was recorded is not known.
+    /// Which file this user may not read: whether it is what was recorded is not known; null: none.
     pub unreadable: Option<String>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+impl From<Entry> for Run {
+    fn from(entry: Entry) -> Self {
+        let (state, is_denied) = (entry.state().name(), entry.is_denied());
+        let not_said = entry.damage.clone();
+        let not_said = || {
+            not_said
+                .clone()
+                .unwrap_or_else(|| "its files do not say it".to_owned())
+        };
+        let (unreadable, damage) = match is_denied {
+            true => (entry.damage, None),
+            false => (None, entry.damage),
+        };
+        with_reasons!(Self {
+            folder: entry.folder,
+            name: Measured::or(entry.name, not_said),
+            world: Measured::or(entry.world, not_said),
+            started_utc: Measured::or(entry.started_utc, not_said),
+            state,
+            trials: entry.trials,
+            invalid: entry.overview.invalid,
+            records: entry.records,
+            damage,
+            unreadable,
+        })
+    }
 }
 
 /// What `delaylab bench list --json` prints.

@@ -1,6 +1,6 @@
 //! `delaylab verify`: one JSON document and its JSON Schema.
 
-use crate::json::Published;
+use crate::json::{Measured, Published, Reasons, with_reasons};
 use delaylab_store::verify::{Mismatch, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,11 +37,14 @@ pub struct Looked<'a> {
     /// `intact`: as recorded; `unlisted`: it has no manifest, and every row can be read; `damaged`; `unreadable`: this user may not read it.
     pub verdict: &'static str,
     /// How many files its manifest lists; null without one.
-    pub files: Option<u64>,
+    pub files: Measured<u64>,
     /// How many bytes these have; null without a manifest.
-    pub bytes: Option<u64>,
+    pub bytes: Measured<u64>,
     /// What is wrong, file by file.
     pub wrong: Vec<Wrong<'a>>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A file that is not what was recorded.
@@ -68,14 +71,15 @@ fn looked<'a>(folder: &'a str, run: &'a Verified) -> Looked<'a> {
         file: &mismatch.file,
         reason: &mismatch.why,
     });
-    Looked {
+    let no_manifest = || "it has no manifest that can be read".to_owned();
+    with_reasons!(Looked {
         folder,
         state: run.state.name(),
         verdict: verdict(run),
-        files: run.files,
-        bytes: run.files.map(|_| run.bytes),
+        files: Measured::or(run.files, no_manifest),
+        bytes: Measured::or(run.files.map(|_| run.bytes), no_manifest),
         wrong: wrong.collect(),
-    }
+    })
 }
 
 fn verdict(run: &Verified) -> &'static str {
@@ -104,6 +108,9 @@ mod tests {
         assert_eq!(document["runs"][0]["verdict"], "intact");
         assert_eq!(document["runs"][1]["verdict"], "damaged");
         assert!(document["runs"][1]["bytes"].is_null());
+        let reasons = &document["runs"][1]["reasons"];
+        assert_eq!(reasons["bytes"], "it has no manifest that can be read");
+        assert!(document["runs"][0]["reasons"].is_null());
         let denied = [("manifest.json", "may not be read by this user")];
         let found = [("c".to_owned(), run(None, &denied))];
         let document = serde_json::to_value(Document::new(&found)).unwrap();
