@@ -74,6 +74,15 @@ impl Earlier {
         }
     }
 
+    /// Why nothing may be expected; `None` where something may.
+    pub fn nothing(&self) -> Option<&str> {
+        match self {
+            Self::Run(_) => None,
+            Self::OtherForms(why) => Some(why),
+            Self::None => Some("there is no earlier run of this experiment that is complete"),
+        }
+    }
+
     /// What it is all made of, or why there is nothing, in a sentence.
     pub fn basis(&self) -> Option<String> {
         match self {
@@ -113,6 +122,21 @@ impl Expected {
     pub fn forecast(&self, finding: &Finding) -> Option<Forecast> {
         let judged = self.judged.iter().find(|judged| judged.id == finding.id)?;
         forecast(finding, judged, self.scale)
+    }
+
+    /// Why there is no [`forecast`](Self::forecast) of a finding.
+    pub fn no_forecast(&self, finding: &Finding) -> String {
+        let mut judged = self.judged.iter();
+        let Some(judged) = judged.find(|judged| judged.id == finding.id) else {
+            return "the earlier run did not judge it".to_owned();
+        };
+        match left_open(judged) {
+            Some(why) => format!("in the earlier run {why}"),
+            None if judged.check != finding.text => {
+                "the earlier run judged another check".to_owned()
+            }
+            None => "it was not applicable in the earlier run".to_owned(),
+        }
     }
 
     /// The same in a line.

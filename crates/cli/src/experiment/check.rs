@@ -12,7 +12,8 @@ use delaylab_model::units::format_duration;
 use delaylab_runner::expected::{Earlier, Expected};
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
-use delaylab_view::published::check::{Config, Document};
+use delaylab_view::json::Measured;
+use delaylab_view::published::check::{self, Config, Document};
 use delaylab_view::words::plural;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -30,7 +31,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     // The last thing: it may change what this process is.
     let lacks = worlds::prepare_and_list_missing(&resolved);
     if args.json {
-        let document = document(&resolved, earlier.expected(), &lacks);
+        let document = document(&resolved, &earlier, &lacks);
         return terminal::document(&document, config(args, resolved.seed));
     }
     let style = terminal::style(&io::stdout(), false);
@@ -222,22 +223,22 @@ fn config(args: &CheckArgs, seed: u64) -> Config<'_> {
     }
 }
 
-fn document<'a>(
-    resolved: &'a Resolved,
-    expected: Option<&'a Expected>,
-    lacks: &'a [String],
-) -> Document<'a> {
-    let mut document = Document::new(resolved, warnings(resolved), lacks, |finding| {
-        not_applicable(finding, resolved)
-    });
-    let Some(expected) = expected else {
-        return document;
+fn document<'a>(resolved: &'a Resolved, earlier: &'a Earlier, lacks: &'a [String]) -> Document<'a> {
+    let nothing = || earlier.nothing().unwrap_or_default().to_owned();
+    let run = earlier.expected();
+    let expected = check::Expected {
+        from: Measured::or(run.map(Expected::run), nothing),
+        of: &|finding: &Finding| match run {
+            Some(run) => Measured::or(run.forecast(finding), || run.no_forecast(finding)),
+            None => Measured::Missing(nothing()),
+        },
     };
-    document.expected_from = Some(expected.run());
-    for (shown, finding) in document.findings.iter_mut().zip(&resolved.findings) {
-        if shown.not_applicable.is_none() {
-            shown.expected = expected.forecast(finding);
-        }
-    }
-    document
+    let not_applicable = |finding: &Finding| not_applicable(finding, resolved);
+    Document::new(
+        resolved,
+        warnings(resolved),
+        lacks,
+        not_applicable,
+        &expected,
+    )
 }

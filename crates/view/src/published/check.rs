@@ -1,6 +1,6 @@
 //! The document of `delaylab check`: what would be run, and what could be said of it.
 
-use crate::json::{Levels, Published, levels};
+use crate::json::{Levels, Measured, Published, Reasons, levels, with_reasons};
 use delaylab_lab::experiment::{Resolved, SkippedCase};
 use delaylab_lab::finding::{Finding as Claim, Forecast};
 use delaylab_model::Nanos;
@@ -23,8 +23,8 @@ pub struct Document<'a> {
     pub expected_ns: Nanos,
     /// How many trials there are: with a stop rule at most, with a procedure about.
     pub expected_trials: usize,
-    /// The run that forecasts are made from; null without one.
-    pub expected_from: Option<&'a str>,
+    /// The run that forecasts are made from.
+    pub expected_from: Measured<&'a str>,
     /// Every trial; none where a procedure decides which there are.
     pub trials: Vec<Trial<'a>>,
     /// Combinations that this world cannot carry out.
@@ -35,6 +35,9 @@ pub struct Document<'a> {
     pub lacks: &'a [String],
     /// What would be judged.
     pub findings: Vec<Finding<'a>>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What was asked for.
@@ -97,22 +100,34 @@ pub struct Finding<'a> {
     pub says: &'a str,
     /// How that is checked.
     pub check: &'a str,
-    /// What its source has.
+    /// What its source has; null where the experiment quotes none.
     pub printed: Option<&'a str>,
     /// Why it cannot be judged by these trials; null where it can.
     pub not_applicable: Option<String>,
-    /// How probable each verdict is; null where nothing tells.
-    pub expected: Option<Forecast>,
+    /// How probable each verdict is.
+    pub expected: Measured<Forecast>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+/// What earlier runs let one expect.
+pub struct Expected<'a, 'f> {
+    /// The run that says it.
+    pub from: Measured<&'a str>,
+    /// How probable each verdict on a finding is, where it can be judged.
+    pub of: &'f dyn Fn(&Claim) -> Measured<Forecast>,
 }
 
 impl<'a> Document<'a> {
-    /// Of an experiment that could be run, with these warnings and what this host lacks, without a forecast.
+    /// Of an experiment that could be run, with these warnings and what this host lacks.
     /// `not_applicable`: why a finding cannot be judged by these trials.
     pub fn new(
         resolved: &'a Resolved,
         warnings: BTreeSet<String>,
         lacks: &'a [String],
         not_applicable: impl Fn(&Claim) -> Option<String>,
+        expected: &Expected<'a, '_>,
     ) -> Self {
         // What is planned of a procedure is only the pattern of its trials.
         let planned = resolved.planned.iter();
@@ -123,28 +138,41 @@ impl<'a> Document<'a> {
             factors: levels(&planned.factors),
         });
         let skipped = resolved.skipped.iter().map(Skipped::new);
-        let findings = resolved.findings.iter().map(|finding| Finding {
-            id: &finding.id,
-            says: &finding.says,
-            check: &finding.text,
-            printed: finding.printed.as_deref(),
-            not_applicable: not_applicable(finding),
-            expected: None,
+        let findings = resolved.findings.iter().map(|finding| {
+            let not_applicable = not_applicable(finding);
+            Finding::new(finding, not_applicable, expected)
         });
         let extent = resolved.extent();
-        Self {
+        with_reasons!(Self {
             name: &resolved.name,
             world: resolved.world.name(),
             seed: resolved.seed,
             expected_ns: extent.length.length,
             expected_trials: extent.trials,
-            expected_from: None,
+            expected_from: expected.from.clone(),
             trials: trials.collect(),
             skipped: skipped.collect(),
             warnings,
             lacks,
             findings: findings.collect(),
-        }
+        })
+    }
+}
+
+impl<'a> Finding<'a> {
+    fn new(claim: &'a Claim, not_applicable: Option<String>, expected: &Expected<'_, '_>) -> Self {
+        let expected = match not_applicable {
+            Some(_) => Measured::Missing("it cannot be judged by these trials".to_owned()),
+            None => (expected.of)(claim),
+        };
+        with_reasons!(Self {
+            id: &claim.id,
+            says: &claim.says,
+            check: &claim.text,
+            printed: claim.printed.as_deref(),
+            not_applicable,
+            expected,
+        })
     }
 }
 
@@ -201,7 +229,12 @@ set = { "probe.*.class" = "ef" }
         let resolved = experiment
             .resolve(&Choices::default(), &no_classes)
             .unwrap();
-        let document = Document::new(&resolved, BTreeSet::new(), &[], |_| None);
+        let expected = Expected {
+            from: Measured::Missing("there is none".to_owned()),
+            of: &|_: &Claim| Measured::Missing("there is none".to_owned()),
+        };
+        let document = Document::new(&resolved, BTreeSet::new(), &[], |_| None, &expected);
+        assert_eq!(document.reasons["expected_from"], "there is none");
         let reasons = &document.skipped[0].reasons;
         assert_eq!(reasons["class"], "none here: leave it out");
         assert_eq!(reasons.len(), 1);
