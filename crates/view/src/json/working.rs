@@ -1,11 +1,12 @@
 //! Working latency in `delaylab ping --json`.
 
 use super::ping::Rows;
+use super::stats::unanswered;
 use super::{Interval, Measured, Reasons, Results, with_reasons};
 use crate::working::{MedianGrowth, Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
-use delaylab_model::load::Direction;
+use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,12 +23,12 @@ pub struct UnderLoad<'a> {
     /// Responsiveness as draft-ietf-ippm-responsiveness has it, of what there is.
     pub responsiveness: Responsiveness,
     /// By how much responses are longer than idle; null where nothing was answered in one of the two.
-    pub shift: Option<Shift>,
+    pub shift: Measured<Shift>,
     /// Bits of payload a second that arrived, of all streams each way; null without streams that way, and where what
     /// arrived of one of them is not known.
     pub goodput_bps: Goodput,
     /// The stage that grew most at the median response; null where the median did not grow by more than chance.
-    pub grew: Option<Grew>,
+    pub grew: Measured<Grew>,
     /// Which queue grew, as a sentence.
     pub sentence: String,
     /// What came of the packets.
@@ -36,29 +37,38 @@ pub struct UnderLoad<'a> {
     /// Every packet.
     #[schemars(with = "Vec<crate::columns::Row>")]
     pub round_trips: Rows<'a>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// 60 s / mean round trip; null where nothing was answered.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RoundTripsAMinute {
     /// Before the load.
-    pub idle: Option<f64>,
+    pub idle: Measured<f64>,
     /// Under it.
-    pub under_load: Option<f64>,
+    pub under_load: Measured<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// Round trips a minute, of means without the longest 5 %.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Responsiveness {
     /// Of the probes before the load.
-    pub idle: Option<f64>,
+    pub idle: Measured<f64>,
     /// Of the probes under load: the draft's "foreign" responsiveness.
-    pub probes: Option<f64>,
+    pub probes: Measured<f64>,
     /// Of TCP's own estimates on the connections of the load: the draft's "loaded" responsiveness; null without a
     /// TCP load.
-    pub loads: Option<f64>,
-    /// The mean of the two.
-    pub under_load: Option<f64>,
+    pub loads: Measured<f64>,
+    /// The mean of `probes` and `loads`; without `loads` that of the probes.
+    pub under_load: Measured<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// How far measures moved.
@@ -90,12 +100,15 @@ pub struct MedianShift {
 }
 
 /// Goodput of all streams each way.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Goodput {
     /// From this host to the other.
-    pub up: Option<f64>,
+    pub up: Measured<f64>,
     /// From the other to this.
-    pub down: Option<f64>,
+    pub down: Measured<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A stage that grew.
@@ -120,69 +133,110 @@ pub struct LoadStream {
     /// up: from this host to the other; down: from the other to this.
     pub direction: &'static str,
     /// How long it sent; null: it never began.
-    pub duration_ns: Option<Nanos>,
+    pub duration_ns: Measured<Nanos>,
     /// tcp: as the kernel says; null for others.
-    pub congestion_control: Option<String>,
+    pub congestion_control: Measured<String>,
     /// Bytes of payload that its schedule wanted sent; null for tcp.
-    pub due_bytes: Option<u64>,
+    pub due_bytes: Measured<u64>,
     /// Bytes of payload sent; tcp: acknowledged by the receiving end.
     pub sent_bytes: u64,
     /// Packets sent; 0 for tcp.
     pub sent_packets: u64,
     /// Bytes that arrived; null where the other end no longer says.
-    pub received_bytes: Option<u64>,
+    pub received_bytes: Measured<u64>,
     /// Packets that were lost; tcp: segments that were sent again. Null where it is not known.
-    pub lost: Option<u64>,
+    pub lost: Measured<u64>,
     /// Packets that came after a later one; null for tcp.
-    pub reordered: Option<u64>,
+    pub reordered: Measured<u64>,
     /// Packets that came again, and are counted nowhere else; null for tcp.
-    pub duplicate: Option<u64>,
+    pub duplicate: Measured<u64>,
     /// Bits of payload a second that arrived; null where that is not known.
-    pub goodput_bps: Option<f64>,
+    pub goodput_bps: Measured<f64>,
     /// Why it is not what was asked for.
     pub flaws: Vec<String>,
     /// What to check before trusting the figures.
     pub warnings: Vec<String>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 impl<'a> UnderLoad<'a> {
     /// Of both parts and the packets of the second.
     pub fn new(working: &Working<'a>, records: &'a [Record]) -> Self {
+        let shift = working.median_growth().map(|growth| Shift {
+            response: ResponseShift {
+                p50_ns: MedianShift::new(&growth),
+            },
+        });
         let grew = working.growth().map(|growth| Grew {
             stage: growth.stages.key(),
             idle_ns: growth.idle_ns,
             under_load_ns: growth.loaded_ns,
         });
-        Self {
+        with_reasons!(Self {
             load: working.load,
             streams: working.streams.iter().map(LoadStream::new).collect(),
-            responsiveness: Responsiveness {
-                idle: on_its_own(working.idle.summary),
-                probes: on_its_own(working.loaded.summary),
-                loads: working.on_the_loads(),
-                under_load: working.responsiveness(),
-            },
-            round_trips_a_minute: RoundTripsAMinute {
-                idle: round_trips_a_minute(working.idle.summary),
-                under_load: round_trips_a_minute(working.loaded.summary),
-            },
-            shift: working.median_growth().map(|growth| Shift {
-                response: ResponseShift {
-                    p50_ns: MedianShift::new(&growth),
-                },
+            responsiveness: Responsiveness::new(working),
+            round_trips_a_minute: RoundTripsAMinute::new(working),
+            grew: Measured::or(grew, || match shift {
+                Some(_) => "the median response did not grow by more than chance".to_owned(),
+                None => unanswered_in_one(),
             }),
-            goodput_bps: Goodput {
-                up: working.goodput(Direction::Up),
-                down: working.goodput(Direction::Down),
-            },
-            grew,
+            shift: Measured::or(shift, unanswered_in_one),
+            goodput_bps: Goodput::new(working),
             sentence: working.verdict(),
             results: Results::of_ping(&working.loaded),
             round_trips: Rows {
                 records,
                 facts: &working.loaded.facts.records,
             },
-        }
+        })
+    }
+}
+
+fn unanswered_in_one() -> String {
+    "nothing was answered idle, or nothing under load".to_owned()
+}
+
+impl RoundTripsAMinute {
+    fn new(working: &Working<'_>) -> Self {
+        let of = |summary| Measured::or(round_trips_a_minute(summary), unanswered);
+        with_reasons!(Self {
+            idle: of(working.idle.summary),
+            under_load: of(working.loaded.summary),
+        })
+    }
+}
+
+impl Responsiveness {
+    fn new(working: &Working<'_>) -> Self {
+        let of = |summary| Measured::or(on_its_own(summary), unanswered);
+        with_reasons!(Self {
+            idle: of(working.idle.summary),
+            probes: of(working.loaded.summary),
+            loads: Measured::or(working.on_the_loads(), || {
+                "no load by TCP says its round trips".to_owned()
+            }),
+            under_load: Measured::or(working.responsiveness(), unanswered),
+        })
+    }
+}
+
+impl Goodput {
+    fn new(working: &Working<'_>) -> Self {
+        let of = |direction| {
+            let mut streams = working.streams.iter();
+            let is_sent = streams.any(|it| it.direction == direction && it.lasted.is_some());
+            Measured::or(working.goodput(direction), || match is_sent {
+                true => "of one of the streams it is not known what arrived".to_owned(),
+                false => "no load was sent this way".to_owned(),
+            })
+        };
+        with_reasons!(Self {
+            up: of(Direction::Up),
+            down: of(Direction::Down),
+        })
     }
 }
 
@@ -201,22 +255,48 @@ impl LoadStream {
     fn new(report: &StreamReport) -> Self {
         let received = report.received;
         let of_packets = received.filter(|_| report.due.is_some());
-        Self {
+        let is_tcp = report.kind == LoadKind::Tcp;
+        let not_said = || "the other end did not say what arrived".to_owned();
+        let of_bytes = || match is_tcp {
+            true => "TCP carries bytes, and puts them in order".to_owned(),
+            false => not_said(),
+        };
+        with_reasons!(Self {
             name: report.name.clone(),
             kind: report.kind.name(),
             direction: report.direction.name(),
-            duration_ns: report.lasted,
-            congestion_control: report.congestion_control.clone(),
-            due_bytes: report.due.map(|due| due.bytes),
+            duration_ns: Measured::or(report.lasted, || "it never began".to_owned()),
+            congestion_control: Measured::or(report.congestion_control.clone(), || match is_tcp {
+                true => "the kernel that sends did not say it".to_owned(),
+                false => "it is not sent by TCP".to_owned(),
+            }),
+            due_bytes: Measured::or(report.due.map(|due| due.bytes), || {
+                "TCP sends as much as it can, without a schedule".to_owned()
+            }),
             sent_bytes: report.sent.bytes,
             sent_packets: report.sent.packets,
-            received_bytes: received.map(|received| received.amount.bytes),
-            lost: report.lost(),
-            reordered: of_packets.map(|received| received.reordered),
-            duplicate: of_packets.map(|received| received.copies),
-            goodput_bps: report.goodput(),
+            received_bytes: Measured::or(received.map(|it| it.amount.bytes), not_said),
+            lost: Measured::or(report.lost(), || not_lost(report)),
+            reordered: Measured::or(of_packets.map(|it| it.reordered), of_bytes),
+            duplicate: Measured::or(of_packets.map(|it| it.copies), of_bytes),
+            goodput_bps: Measured::or(report.goodput(), || match report.lasted {
+                Some(_) => not_said(),
+                None => "it never began".to_owned(),
+            }),
             flaws: report.flaws(),
             warnings: report.warnings(),
-        }
+        })
     }
+}
+
+/// Why it is not known how many packets of a stream were lost, or segments sent again.
+fn not_lost(report: &StreamReport) -> String {
+    let why = match (report.kind, report.received) {
+        (LoadKind::Tcp, _) => "the kernel that sends did not say it",
+        (_, Some(_)) => {
+            "the other end's buffer had no room for some packets, which may have been of other senders"
+        }
+        (_, None) => "the other end did not say what arrived",
+    };
+    why.to_owned()
 }
