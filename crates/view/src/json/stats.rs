@@ -91,6 +91,10 @@ impl Stats {
                 false => unanswered(),
             })
         };
+        let untold = || match summary.network {
+            Some(_) => "packets around this quantile lack the stamps for it".to_owned(),
+            None => missing::network(facts, written),
+        };
         with_reasons!(Self {
             response: Measured::or(known(&summary.response), unanswered),
             round_trip: Measured::or(known(&summary.round_trip), unanswered),
@@ -111,11 +115,10 @@ impl Stats {
             loss_direction: Measured::or(facts.loss, || {
                 "the reflector does not count packets".to_owned()
             }),
-            variation: Variation {
-                figures: summary.variation.clone(),
-                mos: Voice::new(summary, facts.loss).map(|voice| voice.score),
-            },
-            anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
+            variation: Variation::new(summary, facts),
+            anatomy: (summary.anatomy.iter())
+                .map(|at| AnatomyAt::new(at, &untold))
+                .collect(),
             worst: summary
                 .worst
                 .iter()
@@ -145,17 +148,21 @@ pub struct ServerTime {
     /// Responses of which the two are one value, as far as stamps can tell.
     pub exact: u64,
     /// What the server says that it took itself (`Server-Timing`); null where it says nothing.
-    pub says: Option<Distribution>,
+    pub says: Measured<Distribution>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 impl ServerTime {
     fn new(server: &summary::ServerTime) -> Self {
-        Self {
+        let says = server.says.as_ref().map(Distribution::new);
+        with_reasons!(Self {
             least: Distribution::new(&server.least),
             most: Distribution::new(&server.most),
             exact: server.told,
-            says: server.says.as_ref().map(Distribution::new),
-        }
+            says: Measured::or(says, || "no reply has `Server-Timing`".to_owned()),
+        })
     }
 }
 
@@ -177,13 +184,13 @@ pub struct RefusalCount {
     pub count: u64,
     /// What the ICMP error says; null where it was no ICMP error.
     pub icmp: Option<IcmpReason>,
-    /// Type of that error, of ICMPv6 where `from` is an IPv6 address.
+    /// Type of that error, of ICMPv6 where `from` is an IPv6 address; null in the same way.
     pub icmp_type: Option<u8>,
-    /// Code of that error.
+    /// Code of that error; null in the same way.
     pub icmp_code: Option<u8>,
-    /// Who sent it.
+    /// Who sent it; null where the kernel did not say it.
     pub from: Option<IpAddr>,
-    /// What would have fit, in bytes of an IP packet.
+    /// What would have fit, in bytes of an IP packet; null where the packet was not too long.
     pub path_mtu: Option<u32>,
 }
 
@@ -283,7 +290,22 @@ pub struct Variation {
     #[serde(flatten)]
     figures: summary::Variation,
     /// Simplified E-model mean opinion score of the worse direction: not G.107.
-    mos: Option<f64>,
+    mos: Measured<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    reasons: Reasons,
+}
+
+impl Variation {
+    fn new(summary: &summary::Summary, facts: &ProbeFacts) -> Self {
+        let voice = Voice::new(summary, facts.loss);
+        with_reasons!(Self {
+            figures: summary.variation.clone(),
+            mos: Measured::or(voice.map(|voice| voice.score), || {
+                "no two packets in a row were answered".to_owned()
+            }),
+        })
+    }
 }
 
 /// One interval of a response: a stage, or several where a stamp between them is missing.
@@ -293,7 +315,7 @@ pub struct StageTime {
     pub stage: String,
     /// How long; a mean where packets were averaged.
     pub time_ns: f64,
-    /// Its share of the response, 0 to 1.
+    /// Its share of the response, 0 to 1; null where that took no time.
     pub share: Option<f64>,
 }
 
@@ -318,24 +340,28 @@ pub struct AnatomyAt {
     /// The response at the quantile, as in its distribution; the stages add up to it.
     pub response_ns: f64,
     /// Network, as its mean share of the responses around; null without the stamps for it.
-    pub network_ns: Option<f64>,
+    pub network_ns: Measured<f64>,
     /// Host likewise, both ends.
-    pub host_ns: Option<f64>,
+    pub host_ns: Measured<f64>,
     /// In the order in which a packet passes them.
     pub stages: Vec<StageTime>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 impl AnatomyAt {
-    fn new(at: &summary::AnatomyAt) -> Self {
-        Self {
+    /// `untold`: why stamps do not tell the network from the host.
+    fn new(at: &summary::AnatomyAt, untold: &dyn Fn() -> String) -> Self {
+        with_reasons!(Self {
             quantile: at.label,
             records: at.records,
             left_out: at.left_out,
             response_ns: at.response_ns,
-            network_ns: at.network_ns,
-            host_ns: at.host_ns,
+            network_ns: Measured::or(at.network_ns, untold),
+            host_ns: Measured::or(at.host_ns, untold),
             stages: stage_times(&at.parts, at.response_ns),
-        }
+        })
     }
 }
 
@@ -348,9 +374,9 @@ pub struct Worst {
     pub at_ns: Nanos,
     /// t_recv − t_intended.
     pub response_ns: Option<Nanos>,
-    /// Its network part.
+    /// Its network part; null without the stamps for it.
     pub network_ns: Option<Nanos>,
-    /// Its host part.
+    /// Its host part, both ends; null in the same way.
     pub host_ns: Option<Nanos>,
     /// In the order in which a packet passes them.
     pub stages: Vec<StageTime>,
