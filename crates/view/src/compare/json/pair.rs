@@ -56,12 +56,15 @@ pub struct Side<'a> {
     #[serde(flatten)]
     pub counts: Counts,
     /// The share of packets that were never answered, 0 to 1; null without packets.
-    pub loss: Option<f64>,
+    pub loss: Measured<f64>,
     /// One of this many packets stands for all of them in shifts and tests.
     pub one_of: usize,
     /// Mean and quantiles of each measure, or of stages joined by `+`, that both have.
     #[serde(flatten)]
     pub measures: BTreeMap<String, Figures>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// How far figures moved.
@@ -130,7 +133,7 @@ pub struct Apart {
     /// Of the distance: `ns`, `B`, `1`.
     pub unit: String,
     /// What chance stays below in 95 % of cases; null where there are too few packets.
-    pub by_chance: Option<f64>,
+    pub by_chance: Measured<f64>,
     /// p value by permutation of blocks.
     pub p: Measured<f64>,
     /// Why fields of this object are null.
@@ -175,9 +178,9 @@ pub struct AtQuantile {
     /// Of the values: `ns`, `B`, `1`.
     pub unit: String,
     /// In A.
-    pub a: Option<f64>,
+    pub a: Measured<f64>,
     /// In B.
-    pub b: Option<f64>,
+    pub b: Measured<f64>,
     /// Of B − A.
     pub interval: Measured<Interval>,
     /// Repeats differ by more than their packets allow for: the interval is made of trials.
@@ -238,14 +241,14 @@ impl<'a> Side<'a> {
             let figures = [count].into_iter().chain(figures);
             (measure.quantity.key(), figures.collect())
         });
-        Self {
+        with_reasons!(Self {
             probe: &found.pair.probes[side],
             trials: found.pair.streams[side].len(),
             counts: found.counts[side],
-            loss: of(&found.loss),
+            loss: Measured::or(of(&found.loss), || "no packet was sent".to_owned()),
             one_of: found.thinned[side],
             measures: measures.collect(),
-        }
+        })
     }
 }
 
@@ -324,7 +327,9 @@ impl Apart {
         with_reasons!(Self {
             value: distance.value,
             unit: unit.to_string(),
-            by_chance: distance.by_chance,
+            by_chance: Measured::or(distance.by_chance, || {
+                "there are too few packets".to_owned()
+            }),
             p: distance.p.clone().into(),
         })
     }
@@ -350,11 +355,12 @@ impl Anatomy {
 
 impl AtQuantile {
     fn new(share: f64, shift: &Shift, unit: Dimension) -> Self {
+        let of = |value| Measured::or(value, || "it has no values".to_owned());
         with_reasons!(Self {
             share,
             unit: unit.to_string(),
-            a: shift.a,
-            b: shift.b,
+            a: of(shift.a),
+            b: of(shift.b),
             interval: interval(&shift.absolute),
             repeats_differ: repeats_differ(&shift.absolute),
         })

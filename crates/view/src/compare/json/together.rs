@@ -1,7 +1,7 @@
 //! All pairs of a comparison together, in JSON.
 
 use super::pair::figure_of;
-use crate::json::{ByFigure, Interval};
+use crate::json::{ByFigure, Interval, Measured, Reasons, with_reasons};
 use delaylab_explain::compare::whole::{Averaged, MeanShift};
 use delaylab_explain::compare::{Quantity, Whole};
 use delaylab_lab::finding::Measure;
@@ -35,16 +35,19 @@ pub struct NeverAnswered {
 }
 
 /// How far a figure moved on average, in the unit of its name; null unless every pair has an interval of it.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MeanMoved {
     /// Mean of B − A.
-    pub difference: Option<f64>,
+    pub difference: Measured<f64>,
     /// The interval of that.
-    pub interval: Option<Interval>,
+    pub interval: Measured<Interval>,
     /// Geometric mean of B/A, less 1.
-    pub relative: Option<f64>,
+    pub relative: Measured<f64>,
     /// The interval of that.
-    pub relative_interval: Option<Interval>,
+    pub relative_interval: Measured<Interval>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 impl<'a> Together<'a> {
@@ -71,13 +74,15 @@ impl<'a> Together<'a> {
 
 impl MeanMoved {
     fn new(shift: &MeanShift) -> Self {
-        let value = |averaged: Option<Averaged>| averaged.map(|averaged| averaged.value);
-        let interval = |averaged: Option<Averaged>| averaged.map(|averaged| averaged.interval);
-        Self {
+        let unknown = || "not every pair has an interval of it".to_owned();
+        let value = |averaged: Option<Averaged>| Measured::or(averaged.map(|it| it.value), unknown);
+        let interval =
+            |averaged: Option<Averaged>| Measured::or(averaged.map(|it| it.interval), unknown);
+        with_reasons!(Self {
             difference: value(shift.difference),
             interval: interval(shift.difference),
             relative: value(shift.relative),
             relative_interval: interval(shift.relative),
-        }
+        })
     }
 }
