@@ -126,10 +126,13 @@ pub struct Side {
     /// How many of these were lost.
     pub lost: usize,
     /// The same as a share, 0 to 1; null without packets.
-    pub loss: Option<f64>,
+    pub loss: Measured<f64>,
     /// Its `response` and `network`, where it has them.
     #[serde(flatten)]
     pub measures: BTreeMap<&'static str, Delays>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// Delays of one side.
@@ -244,12 +247,12 @@ impl Side {
             (count > 0).then_some(Delays { count, quantiles })
         };
         let [sent, lost] = group.packets;
-        Self {
+        with_reasons!(Self {
             sent,
             lost,
-            loss: group.lost(),
+            loss: Measured::or(group.lost(), || "no packet was sent".to_owned()),
             measures: of_each(delays),
-        }
+        })
     }
 }
 
@@ -327,7 +330,7 @@ pub struct Found<'a> {
     /// What an empty path takes.
     pub least_delay: LeastDelay,
     /// What hosts take, by what they do.
-    pub hosts: BTreeMap<String, Option<Line>>,
+    pub hosts: HostCosts,
     /// What is not known.
     pub unknown: &'a [Unknown],
     /// Why fields of this object are null.
@@ -427,18 +430,40 @@ pub struct Discipline {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LeastDelay {
     /// To the target.
-    pub forward: Option<Line>,
+    pub forward: Measured<Line>,
     /// From the target.
-    pub back: Option<Line>,
+    pub back: Measured<Line>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+/// What the hosts at both ends take of a packet.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HostCosts {
+    /// From the prober's send call to its driver.
+    pub prober_sends: Measured<Line>,
+    /// From the arrival at the prober's kernel to its program.
+    pub prober_receives: Measured<Line>,
+    /// From the arrival at the reflector's kernel to its program.
+    pub reflector_receives: Measured<Line>,
+    /// From the reflector's program to its driver.
+    pub reflector_sends: Measured<Line>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A value and its interval.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The value.
     pub value: Option<f64>,
     /// Its interval, where it has one.
-    pub interval: Option<Interval>,
+    pub interval: Measured<Interval>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A delay against size.
@@ -469,7 +494,6 @@ pub struct Point {
 
 impl<'a> Found<'a> {
     fn new(found: &'a calibrate::Calibration) -> Self {
-        let hosts = found.hosts.lines().into_iter();
         let limiter = found.limiter.as_ref();
         let discipline = found
             .queue
@@ -493,13 +517,8 @@ impl<'a> Found<'a> {
                 why(found, &["buffer", "lines"])
             }),
             discipline: Measured::or(discipline, || why(found, &["discipline", "lines"])),
-            least_delay: LeastDelay {
-                forward: found.forward.as_ref().map(Line::new),
-                back: found.back.as_ref().map(Line::new),
-            },
-            hosts: hosts
-                .map(|(name, line)| (name.replace(' ', "_"), line.map(Line::new)))
-                .collect(),
+            least_delay: LeastDelay::new(found),
+            hosts: HostCosts::new(found),
             unknown: &found.unknown,
         })
     }
@@ -513,6 +532,37 @@ fn why(found: &calibrate::Calibration, named: &[&str]) -> String {
         || "there is none, or this run does not tell it".to_owned(),
         |unknown| unknown.why.clone(),
     )
+}
+
+impl LeastDelay {
+    fn new(found: &calibrate::Calibration) -> Self {
+        let of = |line: Option<&line::Line>| {
+            Measured::or(line.map(Line::new), || {
+                why(found, &["delay without load", "the two directions"])
+            })
+        };
+        with_reasons!(Self {
+            forward: of(found.forward.as_ref()),
+            back: of(found.back.as_ref()),
+        })
+    }
+}
+
+impl HostCosts {
+    fn new(found: &calibrate::Calibration) -> Self {
+        let of = |line: &Option<line::Line>| {
+            Measured::or(line.as_ref().map(Line::new), || {
+                why(found, &["hosts' costs"])
+            })
+        };
+        let hosts = &found.hosts;
+        with_reasons!(Self {
+            prober_sends: of(&hosts.prober_send),
+            prober_receives: of(&hosts.prober_receive),
+            reflector_receives: of(&hosts.reflector_receive),
+            reflector_sends: of(&hosts.reflector_send),
+        })
+    }
 }
 
 impl Rate {
@@ -582,12 +632,12 @@ impl Buffer {
 
 impl Estimate {
     fn new(estimate: line::Estimate) -> Self {
-        Self {
+        let interval = estimate.interval;
+        let interval = interval.map(|(low, high)| Interval::new(low, high));
+        with_reasons!(Self {
             value: number(estimate.value),
-            interval: estimate
-                .interval
-                .map(|(low, high)| Interval::new(low, high)),
-        }
+            interval: Measured::or(interval, || "too few observations to say".to_owned()),
+        })
     }
 }
 
