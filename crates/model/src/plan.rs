@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What a level of a factor counts.
+/// What a value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -48,9 +48,9 @@ impl Unit {
 pub struct Level {
     /// As the experiment file has it.
     pub label: String,
-    /// In the unit below.
+    /// As a number, in `unit`; null where it is none.
     pub value: Option<f64>,
-    /// What the value counts.
+    /// What `value` counts; null without one.
     pub unit: Option<Unit>,
 }
 

@@ -20,7 +20,7 @@ const SAME: f64 = 0.05;
 /// Something that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
-    /// What.
+    /// What is not known.
     pub what: &'static str,
     /// Why, as a sentence.
     #[serde(rename = "reason")]

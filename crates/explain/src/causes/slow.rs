@@ -181,7 +181,7 @@ pub struct OfCause {
 pub struct Queue {
     /// What stood before them on average: bytes, or cells where links have cells.
     pub backlog: f64,
-    /// The most of it.
+    /// The largest that one of them found.
     pub most_backlog: u64,
     /// Why packets were dropped there, if any were.
     pub dropped: Vec<String>,

@@ -13,9 +13,9 @@ use std::fmt;
 /// Something that the run does not show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
-    /// What.
+    /// What is not known.
     pub what: String,
-    /// Why.
+    /// Why it is not known.
     #[serde(rename = "reason")]
     pub why: String,
     /// What would show it.

@@ -121,11 +121,11 @@ pub struct Change<'a> {
 /// Its packets behind the warm-up, measured or simulated.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Side {
-    /// How many were sent.
+    /// How many packets were sent.
     pub sent: usize,
-    /// How many of these were lost.
+    /// How many packets were lost.
     pub lost: usize,
-    /// The same as a share, 0 to 1; null without packets.
+    /// Share of the packets that were lost, 0 to 1; null without packets.
     pub loss: Measured<f64>,
     /// Its `response` and `network`, where it has them.
     #[serde(flatten)]
@@ -138,7 +138,7 @@ pub struct Side {
 /// Delays of one side.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Delays {
-    /// How many.
+    /// How many packets.
     pub count: usize,
     /// Their quantiles.
     #[serde(flatten)]
@@ -341,11 +341,11 @@ pub struct Found<'a> {
 /// How many trials of each kind.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Trials {
-    /// Without load.
+    /// How many have no load.
     pub unloaded: usize,
-    /// In which a buffer was full.
+    /// In how many a buffer was full.
     pub overflowing: usize,
-    /// Left out, as they are invalid.
+    /// How many are left out, as they are invalid.
     pub invalid: usize,
 }
 
@@ -356,7 +356,7 @@ pub struct Rate {
     pub bps: Estimate,
     /// How many bytes it sent while it was busy.
     pub bytes: Option<i64>,
-    /// And for how long.
+    /// How long it was busy.
     pub busy_ns: Option<i64>,
 }
 
@@ -365,9 +365,9 @@ pub struct Rate {
 pub struct Limiter {
     /// `link`, `shaper` or `policer`.
     pub kind: &'static str,
-    /// Is there no doubt?
+    /// Is it certain which of the three it is?
     pub certain: bool,
-    /// What that rests on: the share of a byte's time at the rate that it takes without load.
+    /// What `kind` rests on: the share of a byte's time at the rate that it takes without load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slope_share: Option<f64>,
     /// What may pass at once; left out of a link, and where it is not known.
@@ -394,9 +394,9 @@ pub struct Buffer {
     pub unit: Unit,
     /// How much it holds.
     pub limit: Measured<Amount>,
-    /// The interval of that.
+    /// The interval of `limit`.
     pub interval: Measured<Interval>,
-    /// So much it held, where it drops before it is full.
+    /// How much it held, where it drops before it is full; left out of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Amount>,
     /// Packets that it took.
@@ -475,7 +475,7 @@ pub struct Line {
     pub per_byte_ns: Estimate,
     /// How well a line describes it, 0 to 1.
     pub r2: Option<f64>,
-    /// The point that is farthest from the line.
+    /// How far the farthest point is from the line.
     pub farthest_ns: Option<i64>,
     /// What it was fitted to.
     pub points: Vec<Point>,

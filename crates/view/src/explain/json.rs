@@ -44,7 +44,7 @@ pub struct Document<'a> {
     pub excess: Excess,
     /// How many times excursions happened: packets that were under way together are one event.
     pub events: u64,
-    /// What said who had the CPU.
+    /// What recorded which processes and interrupts had the CPU.
     pub sources: Vec<String>,
     /// Excursions of each condition that had some, the most excess delay first; where the mean responses of conditions agree,
     /// once for all.
@@ -116,7 +116,7 @@ pub struct Condition<'a> {
 /// Responses of one condition.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Response {
-    /// How many.
+    /// How many packets.
     pub count: u64,
     /// Their mean.
     pub mean_ns: f64,
@@ -129,12 +129,13 @@ pub struct Response {
 /// What a condition is compared with.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reference {
-    /// `condition`, `least_delay` or `run`.
+    /// `condition`: another one of this run; `least_delay`: the minimum delay of its path; `run`: the same condition of another
+    /// run.
     pub kind: &'static str,
     /// That condition's label; left out of the minimum delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How long that takes.
+    /// How long packets take there that are no excursions, on average.
     pub usual_ns: Measured<Nanos>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -148,7 +149,7 @@ pub struct HadCpu {
     pub name: Option<String>,
     /// Its process number; null where it is no process, and of several.
     pub pid: Option<u32>,
-    /// What part it has in the measurement: as of causes.
+    /// What part it has in the measurement: a `role` of causes.
     pub role: &'static str,
     /// For which share of the response, 0 to 1.
     pub share_of_response: f64,
@@ -164,9 +165,9 @@ pub struct Spent {
     pub place: Place,
     /// The stages, the port whose queue or pause it is, or the link.
     pub name: String,
-    /// How long, on average; in a queue of the kernel about.
+    /// How long it takes on average; in a queue of the kernel this is an estimate.
     pub time_ns: Nanos,
-    /// How much of that is beyond what the condition is compared with.
+    /// How much longer it takes than in what the condition is compared with.
     pub longer_ns: Nanos,
 }
 
@@ -184,9 +185,9 @@ pub struct Queue<'a> {
 pub struct Excess {
     /// Packets that took far longer than the others of their stream.
     pub excursions: u64,
-    /// What they took longer than usual, altogether.
+    /// By how much these took longer than usual, altogether.
     pub excess_ns: Nanos,
-    /// The same by stage, in the order in which a packet passes them.
+    /// That excess by stage, in the order in which a packet passes them.
     pub stages: Vec<StageExcess>,
 }
 
@@ -234,15 +235,15 @@ pub struct Way<'a> {
 /// Delays above the least of them.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AboveLeast {
-    /// How many.
+    /// How many packets.
     pub count: usize,
-    /// Their median.
+    /// Median.
     pub p50_ns: Measured<Nanos>,
-    /// The 90th percentile.
+    /// 90th percentile.
     pub p90_ns: Measured<Nanos>,
-    /// The 99th.
+    /// 99th percentile.
     pub p99_ns: Measured<Nanos>,
-    /// The 99.9th.
+    /// 99.9th percentile.
     pub p999_ns: Measured<Nanos>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -272,7 +273,10 @@ pub enum TwoClocks {
 /// One cause of excursions.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cause {
-    /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `new_connection`, `resolver`, `unclear`, `clock`.
+    /// What it is: `ran` (a process or interrupt had the CPU), `others` (several had it, none for half of the time), `prober` or
+    /// `reflector` (its host took the time, for no known process), `queue`, `paused` (a port was paused), `sent_again` (by TCP),
+    /// `network` (and no queue that is seen into), `server`, `new_connection`, `resolver` (looking a name up), `unclear` (stamps
+    /// are missing), `clock` (it was set, or the host suspended).
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     #[schemars(with = "String")]
@@ -283,9 +287,9 @@ pub struct Cause {
     pub excursions: u64,
     /// How many times that happened: packets that were under way together are one event.
     pub events: u64,
-    /// Of the excursions that no own load (`role`) caused, 0 to 1; of an own load, of all excursions.
+    /// Its share of the excursions that no own load (`role`) caused, 0 to 1; of an own load, of all excursions.
     pub share_of_excursions: f64,
-    /// Of the excess delay of these, 0 to 1, in the same way.
+    /// Its share of the excess delay of the same excursions, 0 to 1.
     pub share_of_excess: f64,
     /// What its packets took longer than usual, altogether.
     pub excess_ns: Nanos,
@@ -344,13 +348,13 @@ pub struct Driven {
 /// At which intervals a cause comes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Period {
-    /// From one to the next.
+    /// From one run or excursion to the next.
     pub period_ns: f64,
-    /// Standard error of that.
+    /// Standard error of `period_ns`.
     pub error_ns: f64,
     /// `runs`: of the process itself; `packets`: of the excursions.
     pub of: &'static str,
-    /// How many of them.
+    /// How many runs or packets it was found in.
     pub count: usize,
     /// Names of processes that have that period.
     pub matches: Vec<String>,
@@ -361,11 +365,11 @@ pub struct Period {
 pub struct Effect {
     /// The factor.
     pub factor: String,
-    /// The level that the other is compared with.
+    /// The level that `to` is compared with.
     pub from: String,
-    /// The other.
+    /// The level whose effect this is.
     pub to: String,
-    /// By which the response is longer.
+    /// By how much the response is longer at `to` than at `from`.
     pub response: ResponseShift,
 }
 
@@ -383,7 +387,7 @@ pub struct ResponseShift {
 pub struct Difference {
     /// The difference.
     pub difference: Measured<Nanos>,
-    /// The interval of that.
+    /// The interval of `difference`.
     pub interval: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -393,12 +397,12 @@ pub struct Difference {
 /// A change of the median response.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Change {
-    /// The trial in which, or from which on.
+    /// The trial within which it changed, or from whose beginning on.
     pub trial: u32,
     /// The probe; left out where it is from trial to trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// Since the trial's first packet was due; left out where it is from trial to trial.
+    /// When, since the trial's first packet was due; left out where it is from trial to trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<Nanos>,
     /// How far the level moved.
@@ -421,7 +425,7 @@ pub struct LevelShift {
 pub struct RelativeDifference {
     /// The difference: 0.1 is a tenth longer.
     pub relative: f64,
-    /// The interval of that.
+    /// The interval of `relative`.
     pub relative_interval: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]

@@ -55,7 +55,9 @@ impl<T: Published> Published for WithHead<'_, T> {
     type Config = T::Config;
 }
 
-/// A document under its name.
+/// One JSON document, or one of its lines. Times are nanoseconds, and their names end in `_ns`; shares are 0 to 1. What is not
+/// known is null: `reasons` of the same object says why, where that is known. What does not apply is left out. docs/json.md has
+/// all rules.
 #[derive(Serialize, JsonSchema)]
 struct Named<'a, T> {
     /// Name and version of this document's shape.

@@ -78,7 +78,7 @@ pub struct Path<'a> {
 /// One hop.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HopOf<'a> {
-    /// How far it is.
+    /// Its distance in hops: the TTL, or hop limit, of the packets that it answers.
     pub ttl: u8,
     /// Packets sent.
     pub sent: u64,
@@ -100,11 +100,11 @@ pub struct HopOf<'a> {
 /// Who answers at a hop.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RouterOf<'a> {
-    /// From this address.
+    /// The address from which it answers.
     pub address: String,
-    /// Its name.
+    /// Its name; null where none was looked for or found.
     pub name: Option<&'a str>,
-    /// What it said, last.
+    /// What its last answer said.
     pub said: &'static str,
     /// From the send call to the arrival in this host's kernel.
     pub round_trip: RoundTrip,
@@ -119,13 +119,13 @@ pub struct RouterOf<'a> {
 pub struct RoundTrip {
     /// How many.
     pub count: u64,
-    /// The shortest.
+    /// The shortest; null without any.
     pub min_ns: Option<Nanos>,
-    /// The median.
+    /// The median; null without any.
     pub p50_ns: Option<Nanos>,
     /// The 99th percentile; null under 100 values.
     pub p99_ns: Measured<Nanos>,
-    /// The longest.
+    /// The longest; null without any.
     pub max_ns: Option<Nanos>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -137,7 +137,7 @@ pub struct RoundTrip {
 pub struct SeenOf {
     /// DSCP.
     pub dscp: u8,
-    /// Its name.
+    /// Name of the DSCP.
     pub class: String,
     /// ECN bits.
     pub ecn: u8,
@@ -162,9 +162,9 @@ pub struct Found {
     pub kind: &'static str,
     /// The class that it is about; null: all.
     pub class: Option<String>,
-    /// The last hop before it; 0 is this host.
+    /// The last hop before it; 0 is this host; null where that makes no sense.
     pub after: Option<u8>,
-    /// The first hop that shows it.
+    /// The first hop that shows it; null where none does.
     pub hop: Option<u8>,
     /// In words.
     pub sentence: String,
@@ -181,30 +181,30 @@ pub struct Row<'a> {
     pub t_send_ns: Nanos,
     /// CLOCK_MONOTONIC at which the answer arrived; null: none came in time.
     pub t_rx_ns: Option<Nanos>,
-    /// The difference of the two.
+    /// `t_rx_ns` less `t_send_ns`; null without an answer in time.
     pub round_trip_ns: Option<Nanos>,
     /// Did an answer come after the time-out?
     pub late: bool,
     /// The error number of its send call, where that failed; left out where it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// Who answered.
+    /// Who answered; null without an answer in time.
     pub from: Option<String>,
-    /// What that said.
+    /// What the answer said; null without one in time.
     pub said: Option<&'a str>,
-    /// DSCP of the packet as it arrived there.
+    /// DSCP of the packet as it arrived there; null where the answer does not quote it.
     pub seen_dscp: Option<u8>,
-    /// ECN bits of the packet as it arrived there.
+    /// ECN bits of the packet as it arrived there; null in the same way.
     pub seen_ecn: Option<u8>,
-    /// Its TTL as it arrived there; more than 1 where hops are hidden.
+    /// Its TTL as it arrived there; more than 1 where hops are hidden; null in the same way.
     pub seen_ttl: Option<u8>,
     /// MPLS labels that it arrived with.
     pub labels: &'a [Entry],
-    /// DSCP of the answer.
+    /// DSCP of the answer; null where the kernel did not say it.
     pub reply_dscp: Option<u8>,
-    /// ECN bits of the answer.
+    /// ECN bits of the answer; null in the same way.
     pub reply_ecn: Option<u8>,
-    /// TTL or hop limit of the answer.
+    /// TTL or hop limit of the answer; null in the same way.
     pub reply_ttl: Option<u8>,
 }
 

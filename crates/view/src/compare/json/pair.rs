@@ -35,7 +35,7 @@ pub struct Pair<'a> {
     pub shift: Shifts,
     /// What one of them lacks.
     pub missing: Vec<Missing<'a>>,
-    /// Of the headline; left out where one of them has no values of it.
+    /// Tests of the headline; left out where one of them has no values of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
     /// The stages that shifts of the response are made of, at the mean and at each quantile.
@@ -82,11 +82,11 @@ pub struct Shifts {
 pub struct Moved {
     /// B − A.
     pub difference: Measured<f64>,
-    /// The interval of that.
+    /// The interval of `difference`.
     pub interval: Measured<Interval>,
     /// (B − A)/A.
     pub relative: Measured<f64>,
-    /// The interval of that.
+    /// The interval of `relative`.
     pub relative_interval: Measured<Interval>,
     /// Repeats differ by more than their packets allow for: the interval is made of trials.
     pub repeats_differ: bool,
@@ -101,9 +101,9 @@ pub struct Moved {
 /// Tests of the headline.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Tests {
-    /// What they went through of A.
+    /// What they compare of A.
     pub a: Tested,
-    /// What they went through of B.
+    /// What they compare of B.
     pub b: Tested,
     /// Mann and Whitney: the share of pairs of packets in which B's value is the larger.
     pub share_larger: f64,
@@ -118,7 +118,7 @@ pub struct Tests {
     pub reasons: Reasons,
 }
 
-/// What tests went through of one side.
+/// What tests compare of one side.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Tested {
     /// How many packets.
@@ -130,7 +130,7 @@ pub struct Tested {
 pub struct Apart {
     /// The distance.
     pub value: f64,
-    /// Of the distance: `ns`, `B`, `1`.
+    /// Unit of the distance: `ns`, `B`, or `1` of a plain number.
     pub unit: String,
     /// What chance stays below in 95 % of cases; null where there are too few packets.
     pub by_chance: Measured<f64>,
@@ -173,15 +173,15 @@ pub struct SideAnatomy {
 /// How far a quantile moved.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AtQuantile {
-    /// Which: the share of the values that are not larger, 0 to 1.
+    /// Which quantile: the share of the values that are not larger, 0 to 1.
     pub share: f64,
-    /// Of the values: `ns`, `B`, `1`.
+    /// Unit of `a` and `b`: `ns`, `B`, or `1` of a plain number.
     pub unit: String,
     /// In A.
     pub a: Measured<f64>,
     /// In B.
     pub b: Measured<f64>,
-    /// Of B − A.
+    /// The interval of B − A.
     pub interval: Measured<Interval>,
     /// Repeats differ by more than their packets allow for: the interval is made of trials.
     pub repeats_differ: bool,

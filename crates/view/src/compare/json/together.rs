@@ -28,9 +28,9 @@ pub struct Together<'a> {
 /// In how many pairs a side is never answered, where the other one is.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct NeverAnswered {
-    /// A.
+    /// In how many A is never answered, and B is.
     pub a: usize,
-    /// B.
+    /// In how many B is never answered, and A is.
     pub b: usize,
 }
 
@@ -39,11 +39,11 @@ pub struct NeverAnswered {
 pub struct MeanMoved {
     /// Mean of B − A.
     pub difference: Measured<f64>,
-    /// The interval of that.
+    /// The interval of `difference`.
     pub interval: Measured<Interval>,
     /// Geometric mean of B/A, less 1.
     pub relative: Measured<f64>,
-    /// The interval of that.
+    /// The interval of `relative`.
     pub relative_interval: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
