@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-/// Facts about this host. What cannot be read is `None`.
+/// Facts about this host. What cannot be read is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HostInfo {
     /// Kernel release, as `uname -r` prints it.

@@ -35,7 +35,7 @@ pub enum Pacing {
         /// From the start of a burst to the start of the next.
         interval_ns: Nanos,
     },
-    /// Closed loop (source 002): due `wait_ns` after the previous reply was read, or, after a loss,
+    /// Closed loop: due `wait_ns` after the previous reply was read, or, after a loss,
     /// after its time-out. 0 is back to back.
     Wait {
         /// From the previous reply to the next packet.
@@ -348,7 +348,7 @@ impl Probe {
     }
 }
 
-/// The state of the measuring host (seeds 000 and 002: "minimum load" and "normal load").
+/// The state of the measuring host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HostCondition {

@@ -24,10 +24,9 @@ pub enum Outcome {
     Late,
     /// Answered with bytes that are not those sent.
     Corrupt,
-    /// Refused on the way or at the target: [`Record::icmp`] says why, [`Record::refused_by`] by whom.
-    /// It is lost as well: an error is not an answer.
+    /// Refused on the way or at the target: `icmp` says why, `refused_by` by whom. It is lost as well: an error is not an answer.
     Refused,
-    /// The send call failed here ([`Record::errno`] says why).
+    /// The send call failed here (`errno` says why).
     LocalError,
     /// Not sent: the sender gave the slot up. Or sent (it has `t_send`), and still under way when the probe was stopped.
     Skipped,
@@ -66,7 +65,7 @@ pub enum ClockEvent {
     Step,
     /// The host was suspended: `CLOCK_BOOTTIME` grew against `CLOCK_MONOTONIC`.
     Suspend,
-    /// Reading the clock itself took long (source 002, finding 5).
+    /// Reading the clock itself took long.
     SlowClockRead,
 }
 

@@ -334,7 +334,7 @@ pub struct SwitchLateness {
     pub p50_ns: Nanos,
     /// 99 of 100 were no later than this.
     pub p99_ns: Nanos,
-    /// None was later than this; `None` where an older version recorded the trial.
+    /// None was later than this; null where an older version recorded the trial.
     #[serde(default)]
     pub max_ns: Option<Nanos>,
 }

@@ -42,7 +42,7 @@ pub struct Table {
 pub struct Column {
     /// What it holds.
     pub name: String,
-    /// Its unit; `None` for names and counts.
+    /// Its unit; null of names and counts.
     pub unit: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub struct Scale {
     pub repeats: f64,
 }
 
-/// Chances of the verdicts of one finding, 0 to 1.
+/// Probabilities of the verdicts on one finding, 0 to 1; what they lack of 1 is that of `undecided`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Forecast {
     /// It is true.

@@ -16,27 +16,27 @@ use std::path::Path;
 /// What this user may do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Access {
-    /// Datagram ICMP sockets, by `ping_group_range`.
+    /// May it use datagram ICMP sockets, by `ping_group_range`?
     pub icmp_datagram: bool,
-    /// Raw ICMP sockets.
+    /// May it use raw ICMP sockets?
     pub icmp_raw: bool,
-    /// Port 862, where STAMP is served.
+    /// May it use port 862, where STAMP is served?
     pub stamp_port: bool,
-    /// Another program has it.
+    /// Does another program have that port?
     pub stamp_port_in_use: bool,
-    /// `SCHED_FIFO`.
+    /// May it use `SCHED_FIFO`?
     pub fifo: bool,
-    /// Locking all memory, also what is asked for later.
+    /// May it lock all memory, also what is asked for later?
     pub lock_memory: bool,
-    /// Keeping the CPUs out of slow idle states.
+    /// May it keep the CPUs out of slow idle states?
     pub cpu_dma_latency: bool,
-    /// Making a cpuset: by which version, or null.
+    /// The version of cgroups by which it may make a cpuset, 1 or 2; null where it may not.
     pub cpuset: Option<u8>,
-    /// Switching NIC stamping on.
+    /// May it switch NIC stamping on?
     pub nic_stamping: bool,
     /// Capabilities that would be of use and are not held, as setcap(8) names them.
     pub missing_capabilities: Vec<String>,
-    /// The command that gives them to this program.
+    /// The command that gives them to this program; null where none is missing.
     pub setcap: Option<String>,
     /// Cpusets of runs that died together with their guardian.
     pub leftovers: Vec<String>,

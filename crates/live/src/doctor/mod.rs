@@ -81,7 +81,9 @@ pub struct MethodStamps {
 /// How [`MethodStamps::result`] is written.
 #[derive(Serialize, JsonSchema)]
 struct StampsOrError<'a> {
+    /// Each stamp, by its name in records: did it come? Null where `error` says why not.
     stamps: Option<BTreeMap<&'static str, Delivery>>,
+    /// Why this method cannot probe this host; null where it can.
     error: Option<&'a str>,
 }
 

@@ -34,17 +34,17 @@ impl Default for NoiseOptions {
 /// The gaps of one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoiseFloor {
-    /// Which.
+    /// Number of the CPU.
     pub cpu: usize,
     /// How long it was watched.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
-    /// What counts as a gap.
+    /// From this length on it is a gap.
     #[serde(rename = "threshold_ns")]
     pub threshold: Nanos,
     /// The gaps' own distribution; null where there were none.
     pub gaps: Option<Spread>,
-    /// All gaps together.
+    /// How long all gaps are together.
     #[serde(rename = "total_ns")]
     pub total: Nanos,
     /// Mean cost of one look: gaps are seen this coarsely.

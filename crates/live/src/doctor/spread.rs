@@ -7,15 +7,19 @@ use serde::Serialize;
 
 /// Count, extremes and quantiles, in nanoseconds. Quantiles are values that occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[allow(missing_docs)] // the names say it all
 pub struct Spread {
+    /// How many.
     pub count: usize,
+    /// The least.
     #[serde(rename = "min_ns")]
     pub min: Nanos,
+    /// The median.
     #[serde(rename = "p50_ns")]
     pub p50: Nanos,
+    /// The 99th percentile.
     #[serde(rename = "p99_ns")]
     pub p99: Nanos,
+    /// The greatest.
     #[serde(rename = "max_ns")]
     pub max: Nanos,
 }

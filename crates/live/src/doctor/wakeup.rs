@@ -74,9 +74,9 @@ impl Default for WakeUpOptions {
 /// Wake-up lateness in one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WakeUp {
-    /// Which.
+    /// The setting.
     pub setting: Setting,
-    /// Time from the deadline to running again, over all rounds. Null where it was refused.
+    /// Time from the deadline to running again, over all rounds; null where `refused` says why.
     pub lateness: Option<Spread>,
     /// Median of each round.
     #[serde(rename = "round_p50_ns")]
@@ -84,7 +84,7 @@ pub struct WakeUp {
     /// p99 of each round.
     #[serde(rename = "round_p99_ns")]
     pub round_p99: Vec<Nanos>,
-    /// Why this setting cannot be had.
+    /// Why this setting cannot be had; null where it can.
     pub refused: Option<String>,
 }
 

@@ -39,7 +39,7 @@ pub struct Config<'a> {
     pub reply_payload: Option<u32>,
     /// DSCP on the way out, 0 to 63.
     pub dscp: u8,
-    /// Its name (RFC 2474, 2597, 3246, 5865, 8622).
+    /// Name of the DSCP (RFC 2474, 2597, 3246, 5865, 8622).
     pub class: String,
     /// ECN bits on the way out.
     pub ecn: u8,
@@ -51,9 +51,9 @@ pub struct Config<'a> {
     pub fill: &'a Fill,
     /// When packets are due.
     pub pacing: Pacing,
-    /// Stop after this many packets.
+    /// Stop after this many packets; null: no limit of these.
     pub count: Option<u64>,
-    /// Stop once this long after the start no more are due.
+    /// Packets are due for this long from the start on; null: no such limit.
     pub duration_ns: Option<Nanos>,
     /// An answer later than this after its packet was sent is late.
     pub timeout_ns: Nanos,
@@ -61,7 +61,7 @@ pub struct Config<'a> {
     pub wait_mode: WaitMode,
     /// Which stamps to ask for.
     pub stamps: StampRequest,
-    /// Leave by this interface.
+    /// Packets leave by this interface; null: as the routes say.
     pub interface: Option<&'a str>,
     /// The state to put the measuring host in.
     pub host: HostCondition,

@@ -95,13 +95,13 @@ pub struct Facts {
     pub records: RecordFacts,
     /// CLOCK_REALTIME − CLOCK_MONOTONIC at the start.
     pub realtime_offset_ns: Nanos,
-    /// MTU of the path as this host knew it at the end, in bytes of an IP packet.
+    /// MTU of the path as this host knew it at the end, in bytes of an IP packet; null where it did not.
     pub path_mtu: Option<u32>,
     /// Replies that came after their packet had been closed, or that belong to none.
     pub strays: u64,
     /// Packets that arrived and were not replies to this probe.
     pub rejected: u64,
-    /// How late a testbed's switches handed frames on.
+    /// How late a testbed's switches handed frames on; null in other worlds.
     pub switch_lateness: Option<SwitchLateness>,
 }
 

@@ -46,7 +46,7 @@ pub struct Trial<'a> {
     /// The same fields as in a ping's document. Sizes and pacing are in the run's `experiment.toml`.
     #[serde(flatten)]
     results: Results<'a>,
-    /// How many trials are still to come, as far as that is known: with a stop rule at most.
+    /// How many trials are still to come: with a stop rule at most; null where nothing tells.
     remaining: Option<usize>,
 }
 
@@ -99,7 +99,7 @@ pub struct Config<'a> {
     pub world: &'a str,
     /// Where live probes went; null in other worlds.
     pub target: Option<&'a str>,
-    /// Of the order, the pacing and the fill.
+    /// Seed of the order, the pacing and the fill; null where the run does not say it.
     #[serde(serialize_with = "some_seed")]
     #[schemars(with = "Option<String>")]
     pub seed: Option<u64>,

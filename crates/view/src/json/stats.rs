@@ -60,11 +60,11 @@ pub struct Stats {
     pub anatomy: Vec<AnatomyAt>,
     /// The worst few responses, worst first.
     pub worst: Vec<Worst>,
-    /// Of the round trip.
+    /// How often round trips have which length.
     pub histogram: Measured<Histogram>,
     /// Share of round trips within ±500 µs of their mean, 0 to 1.
     pub within_500us: Measured<f64>,
-    /// Null: quantiles are exact. Else their largest relative error.
+    /// The largest relative error of quantiles; null: they are exact.
     pub quantile_error: Option<f64>,
     /// From the first packet's intended send to the last event.
     pub span_ns: Nanos,
@@ -141,11 +141,11 @@ impl Stats {
 /// How long the server took, between bounds: t_first − t_ack, and t_first − t_tx less the shortest round trip.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ServerTime {
-    /// At least.
+    /// It took at least this long.
     pub least: Distribution,
-    /// At most.
+    /// It took at most this long.
     pub most: Distribution,
-    /// Responses of which the two are one value, as far as stamps can tell.
+    /// Responses of which `least` and `most` are one value, as far as stamps can tell.
     pub exact: u64,
     /// What the server says that it took itself (`Server-Timing`); null where it says nothing.
     pub says: Measured<Distribution>,
@@ -225,7 +225,7 @@ impl Answered {
     }
 }
 
-/// The distribution of one measure. Quantiles are nearest rank; sd has ddof 1.
+/// The distribution of one measure. Quantiles are nearest rank; `sd_ns` divides by `count` − 1.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Distribution {
     /// How many values.
@@ -236,7 +236,7 @@ pub struct Distribution {
     pub mean_ns: f64,
     /// Standard deviation; null under two values.
     pub sd_ns: Measured<f64>,
-    /// p75 − p25.
+    /// Interquartile range, p75 − p25.
     pub iqr_ns: Nanos,
     /// Median.
     pub p50_ns: Nanos,
@@ -248,11 +248,11 @@ pub struct Distribution {
     pub p999_ns: Measured<Nanos>,
     /// Largest.
     pub max_ns: Nanos,
-    /// Of the mean, made for correlated data.
+    /// The 95 % interval of the mean, made for correlated data.
     pub mean_interval_ns: Measured<Interval>,
-    /// Of the median.
+    /// The 95 % interval of the median.
     pub p50_interval_ns: Measured<Interval>,
-    /// Of p99.
+    /// The 95 % interval of p99.
     pub p99_interval_ns: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -372,7 +372,7 @@ pub struct Worst {
     pub seq: u64,
     /// When it was due, from the start.
     pub at_ns: Nanos,
-    /// t_recv − t_intended.
+    /// t_recv − t_intended; null without a reply.
     pub response_ns: Option<Nanos>,
     /// Its network part; null without the stamps for it.
     pub network_ns: Option<Nanos>,

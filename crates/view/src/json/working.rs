@@ -90,7 +90,7 @@ pub struct ResponseShift {
 pub struct MedianShift {
     /// The median under load less the median idle.
     pub difference: Nanos,
-    /// The interval of that, of the intervals of both medians (MOVER).
+    /// The interval of `difference`, of the intervals of both medians (MOVER).
     pub interval: Measured<Interval>,
     /// Is it longer by more than chance?
     pub longer: bool,

@@ -58,11 +58,11 @@ pub struct Document<'a> {
     pub method: Method,
     /// Packets sent.
     pub sent: u64,
-    /// Packets lost of these.
+    /// How many of them were lost.
     pub lost: u64,
     /// `steps`, `no_cells` or `undecided`.
     pub verdict: &'static str,
-    /// The same in words.
+    /// `verdict` in words.
     pub sentence: String,
     /// Each direction that was looked at.
     pub ways: Vec<WayFound<'a>>,
@@ -113,15 +113,15 @@ impl<'a> Published for Document<'a> {
 pub struct WayFound<'a> {
     /// `both`, `forward` or `return`.
     pub direction: &'static str,
-    /// Of what the delays are.
+    /// Of what the delays are, in words: `round trip`.
     pub measure: &'a str,
     /// What stands for a size: `mean of the inner 80 %` or `minimum`.
     pub per_size: &'static str,
-    /// How many delays these are.
+    /// How many packets' delays these are.
     pub count: usize,
     /// `steps`, `no_cells` or `undecided`.
     pub verdict: &'static str,
-    /// The same in words.
+    /// `verdict` in words.
     pub sentence: String,
     /// The steps; left out where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,15 +171,15 @@ pub struct Power {
 pub struct StepsFound {
     /// Bytes from one step to the next.
     pub width_bytes: u32,
-    /// The interval of that.
+    /// The interval of `width_bytes`.
     pub width_interval_bytes: Interval,
     /// Bytes that framing adds, modulo the width.
     pub overhead_bytes: u32,
-    /// The interval of that.
+    /// The interval of `overhead_bytes`.
     pub overhead_interval_bytes: Interval,
     /// The height of a step.
     pub step_ns: i64,
-    /// The interval of that.
+    /// The interval of `step_ns`.
     pub step_interval_ns: Interval,
     /// The line's rate if all links were alike; left out where steps are not cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,14 +192,14 @@ pub struct StepsFound {
     pub uneven: Option<Uneven>,
     /// How much better steps explain the delays than a line does (difference of BIC).
     pub delta_bic: f64,
-    /// Encapsulations that add this many bytes.
+    /// Encapsulations that add as many bytes.
     pub framings: Vec<Framing>,
 }
 
 /// A jump of the delay.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Jump {
-    /// The smallest size beyond it.
+    /// The smallest IP packet beyond it.
     pub at_bytes: u32,
     /// Its height.
     pub height_ns: i64,

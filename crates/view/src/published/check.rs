@@ -29,9 +29,9 @@ pub struct Document<'a> {
     pub trials: Vec<Trial<'a>>,
     /// Combinations that this world cannot carry out.
     pub skipped: Vec<Skipped>,
-    /// What may not be what was meant.
+    /// What may not be what the experiment means.
     pub warnings: BTreeSet<String>,
-    /// What this host lacks to carry it out.
+    /// What this host lacks to carry it out, such as a privilege or a tool.
     pub lacks: &'a [String],
     /// What would be judged.
     pub findings: Vec<Finding<'a>>,
@@ -49,11 +49,11 @@ pub struct Config<'a> {
     pub world: Option<&'static str>,
     /// Is it the shorter form of the experiment?
     pub quick: bool,
-    /// The host to probe as typed.
+    /// The host to probe as typed; null: the file's.
     pub target: Option<&'a str>,
-    /// The port of its reflector as typed.
+    /// The port of its reflector as typed; null: the usual one.
     pub port: Option<u16>,
-    /// The run whose results are shown as measured values, as named by the user.
+    /// The run whose results are shown as measured values, as named by the user; null: none was named.
     pub measured: Option<&'a str>,
     /// The values that are set, each as `PATH=VALUE`.
     pub set: Vec<String>,
@@ -85,7 +85,7 @@ pub struct Trial<'a> {
 /// A combination that cannot be carried out.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Skipped {
-    /// Which case.
+    /// Name of the case.
     pub case: String,
     /// Why, by the field of the experiment that cannot be honoured.
     pub reasons: BTreeMap<String, String>,
@@ -98,9 +98,9 @@ pub struct Finding<'a> {
     pub id: &'a str,
     /// What it claims.
     pub says: &'a str,
-    /// How that is checked.
+    /// The comparison of statistics by which that is checked.
     pub check: &'a str,
-    /// What its source has; null where the experiment quotes none.
+    /// What its source printed, as the experiment quotes it; null where it quotes none.
     pub printed: Option<&'a str>,
     /// Why it cannot be judged by these trials; null where it can.
     pub not_applicable: Option<String>,

@@ -43,7 +43,7 @@ pub struct Config<'a> {
     pub format: Option<String>,
     /// The columns of a table, where they were typed.
     pub columns: &'a [String],
-    /// How many nanoseconds the unit of a table's delays has, where it was typed.
+    /// How many nanoseconds the unit of a table's delays has, where it was typed; null: as the table says.
     pub unit_ns: Option<Nanos>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Published for Document<'a> {
 pub struct StreamShown<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where it went.
+    /// The target, hop or connection to which its packets went.
     pub target: &'a str,
     /// `icmp`, `udp`, `tcp`, …
     pub method: &'static str,
@@ -73,13 +73,13 @@ pub struct StreamShown<'a> {
 pub struct Figure<'a> {
     /// Of which stream.
     pub stream: &'a str,
-    /// What it is.
+    /// What it is, in words: `mean round trip`.
     pub what: String,
     /// As the tool has it.
     pub theirs: Amount,
     /// The same made of its packets.
     pub ours: Measured<Amount>,
-    /// What both count.
+    /// Unit of `theirs` and `ours`.
     pub unit: Unit,
     /// As it was printed.
     pub printed: &'a str,
@@ -93,13 +93,13 @@ pub struct Figure<'a> {
 pub struct Disagrees<'a> {
     /// Of which stream.
     pub stream: &'a str,
-    /// What it is.
+    /// What it is, in words: `mean round trip`.
     pub what: String,
     /// As the tool has it.
     pub theirs: Amount,
     /// As its packets give it.
     pub ours: Amount,
-    /// What both count.
+    /// Unit of `theirs` and `ours`.
     pub unit: Unit,
     /// In words.
     pub sentence: &'a str,
