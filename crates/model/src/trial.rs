@@ -297,7 +297,7 @@ impl LostInHost {
     }
 }
 
-/// What a connection to a server came to.
+/// What was negotiated on a connection to a server. Null: nothing of the kind was.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Negotiated {
     /// Version of HTTP: `1.1`, `2`.

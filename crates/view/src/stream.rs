@@ -22,7 +22,7 @@ pub const SCHEMA: &str = "delaylab/ping-stream/3";
 enum Line<'a> {
     /// The first: what runs.
     Start(Start<'a>),
-    /// One packet, as soon as its record is whole.
+    /// One packet, as soon as its record is whole. What was not stamped is null, never zero.
     RoundTrip(Row<'a>),
     /// The last: the results.
     Summary(&'a Results<'a>),

@@ -28,7 +28,7 @@ pub struct Difference {
     pub what: String,
     /// In A; null where it has none.
     pub a: Option<String>,
-    /// In B.
+    /// In B; null where it has none.
     pub b: Option<String>,
 }
 

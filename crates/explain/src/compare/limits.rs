@@ -82,9 +82,9 @@ pub struct LimitResult {
     pub unit: String,
     /// The statistic in A; null where there are too few values, or A does not matter.
     pub a: Option<f64>,
-    /// The statistic in B.
+    /// The statistic in B; null where there are too few values.
     pub b: Option<f64>,
-    /// What was compared with the bound: B's own value, B − A, or (B − A)/A.
+    /// What was compared with the bound: B's own value, B − A, or (B − A)/A; null where it is not known.
     pub value: Option<f64>,
     /// The interval of that; null where there is none.
     pub interval: Option<Interval>,

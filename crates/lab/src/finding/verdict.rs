@@ -207,7 +207,7 @@ pub struct Evaluated {
     /// Of the 95 % interval.
     #[serde(flatten)]
     pub ends: Ends,
-    /// Why an end is missing.
+    /// Why an end is missing; null where none is.
     pub no_interval: Option<String>,
     /// How many values it is made of.
     pub count: u64,
@@ -215,7 +215,7 @@ pub struct Evaluated {
     pub effective: Option<f64>,
     /// Of how many independent trials: simulations that have the same random numbers count as one.
     pub trials: usize,
-    /// What else a reader needs: the bound of a share, the points of a fit.
+    /// What else a reader needs: the bound of a share, the points of a fit; null where nothing.
     pub note: Option<String>,
 }
 
@@ -236,9 +236,9 @@ pub struct Compared {
     pub comparison: String,
     /// Whether their difference or their ratio was judged.
     pub by: ComparisonScale,
-    /// Left value.
+    /// Left value; null where it could not be had.
     pub left: Option<f64>,
-    /// Right value.
+    /// Right value; null where it could not be had.
     pub right: Option<f64>,
     /// Unit of the two values.
     pub unit: String,
@@ -263,10 +263,10 @@ pub struct Compared {
     /// About how many packets more would settle it, in the same proportions; null where it is
     /// settled, or packets alone would not.
     pub more_packets: Option<u64>,
-    /// About how many repeats more would settle it, where packets would not.
+    /// About how many repeats more would settle it, where packets would not; else null.
     #[serde(default)]
     pub more_repeats: Option<u64>,
-    /// How long those packets or repeats would take with all else that the run has, nanoseconds of the run's clock.
+    /// How long those packets or repeats would take with all else that the run has, nanoseconds of the run's clock; null without.
     #[serde(default)]
     pub more_time_ns: Option<u64>,
     /// The verdict.

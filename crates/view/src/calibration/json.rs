@@ -135,7 +135,7 @@ pub struct Side {
     pub reasons: Reasons,
 }
 
-/// Delays of one side.
+/// Delays of one side. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Delays {
     /// How many packets.
@@ -145,7 +145,7 @@ pub struct Delays {
     pub quantiles: Quantiles<Option<i64>>,
 }
 
-/// Something of each quantile.
+/// Something of each quantile. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Quantiles<T> {
     /// Median.
@@ -156,7 +156,7 @@ pub struct Quantiles<T> {
     pub p99_ns: T,
 }
 
-/// How far the model is from what was measured.
+/// How far the model is from what was measured. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelError {
     /// Wasserstein's distance.
@@ -166,7 +166,7 @@ pub struct ModelError {
     pub quantiles: Quantiles<Relative>,
 }
 
-/// How far a figure is off.
+/// How far a figure is off. Null: what was measured is 0.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Relative {
     /// The model less measured, as a share of measured.
@@ -176,7 +176,7 @@ pub struct Relative {
 /// What a change would make of a condition.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Outlook<L, Q> {
-    /// Share of the packets lost, 0 to 1.
+    /// Share of the packets lost, 0 to 1; null where it is not known.
     pub loss: L,
     /// Its `response` and `network`, where it has them.
     #[serde(flatten)]
@@ -349,7 +349,7 @@ pub struct Trials {
     pub invalid: usize,
 }
 
-/// A rate.
+/// A rate. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Rate {
     /// Bits a second.
@@ -378,7 +378,7 @@ pub struct Limiter {
     pub ceiling: Option<Ceiling>,
 }
 
-/// The rate of bursts.
+/// The rate of bursts. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Ceiling {
     /// Bits a second.
@@ -466,7 +466,7 @@ pub struct Estimate {
     pub reasons: Reasons,
 }
 
-/// A delay against size.
+/// A delay against size. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Line {
     /// What a packet takes whatever its size.
@@ -483,7 +483,7 @@ pub struct Line {
     pub count: usize,
 }
 
-/// One size.
+/// One size. Null: it is no finite number.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Point {
     /// Bytes on the wire.

@@ -300,7 +300,8 @@ pub struct Cause {
     pub role: Option<&'static str>,
     /// Which process it is; null where it is none, or several short-lived ones of one name.
     pub process: Option<Process>,
-    /// How it follows the probe's packets, where it runs because of them: it then has no period of its own.
+    /// How it follows the probe's packets, where it runs because of them: it then has no period of its own. Null where it does
+    /// not.
     pub driven: Option<Driven>,
     /// At which intervals it comes; null where it does not.
     pub period: Option<Period>,
@@ -326,12 +327,15 @@ pub struct StageExcursions {
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it started, since the host did; null where it was gone before it could be asked.
-    pub started_ns: Option<Nanos>,
+    /// When it started, since the host did.
+    pub started_ns: Measured<Nanos>,
     /// Its command line, cut; empty for a thread of the kernel.
-    pub command: Option<String>,
+    pub command: Measured<String>,
     /// Its systemd unit, or its cgroup where that is no unit's.
-    pub unit: Option<String>,
+    pub unit: Measured<String>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// How a process follows the probe's packets.
@@ -645,12 +649,16 @@ fn process(cause: &causes::Cause) -> Option<Process> {
     let LateCause::Ran { who, .. } = &cause.what else {
         return None;
     };
-    Some(Process {
-        pid: who.process?,
-        started_ns: who.started,
-        command: (cause.process.as_ref()).map(|process| process.command.clone()),
-        unit: who.unit.clone(),
-    })
+    let pid = who.process?;
+    let command = cause.process.as_ref();
+    let command = command.map(|process| process.command.clone());
+    let gone = || "it was gone before it could be asked".to_owned();
+    Some(with_reasons!(Process {
+        pid,
+        started_ns: Measured::or(who.started, gone),
+        command: Measured::or(command, gone),
+        unit: Measured::or(who.unit.clone(), || "its cgroup is not known".to_owned()),
+    }))
 }
 
 fn period(rhythm: &Rhythm) -> Period {

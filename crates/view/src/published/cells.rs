@@ -96,7 +96,7 @@ pub struct Config<'a> {
     pub duration_ns: Option<Nanos>,
     /// The next packet is sent this long after each reply.
     pub after_reply_ns: Nanos,
-    /// Of the order of the sizes.
+    /// Seed of the order of the sizes; null where the run does not say it.
     #[serde(serialize_with = "some_seed")]
     #[schemars(with = "Option<String>")]
     pub seed: Option<u64>,

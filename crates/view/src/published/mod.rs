@@ -210,7 +210,7 @@ mod tests {
                     "verdict" => kind.contains("string") || property["$ref"].is_string(),
                     "flaws" | "warnings" => kind.contains("array"),
                     "interval" => !kind.contains("array"),
-                    "ns" | "problems" | "cannot_tell" => false,
+                    "ns" | "problems" | "cannot_tell" | "why" => false,
                     name => {
                         let is_of_a_side = name.ends_with("_a") || name.ends_with("_b");
                         let mut measures = MEASURES.iter();
@@ -219,6 +219,52 @@ mod tests {
                     }
                 };
                 assert!(is_as_agreed, "{}: {name}: {property}", listed.name);
+            }
+        }
+    }
+
+    /// Each object in it.
+    fn objects<'a>(schema: &'a Value, found: &mut Vec<&'a Value>) {
+        if schema["properties"].is_object() {
+            found.push(schema);
+        }
+        let within: Vec<&Value> = match schema {
+            Value::Object(fields) => fields.values().collect(),
+            Value::Array(values) => values.iter().collect(),
+            _ => Vec::new(),
+        };
+        within.into_iter().for_each(|value| objects(value, found));
+    }
+
+    fn may_be_null(property: &Value) -> bool {
+        let kinds = [&property["type"], &property["anyOf"]];
+        let kinds = kinds.into_iter().filter_map(Value::as_array).flatten();
+        let mut kinds = kinds.map(|kind| kind.get("type").unwrap_or(kind));
+        kinds.any(|kind| kind == "null")
+    }
+
+    fn names_null(described: &Value) -> bool {
+        let text = described["description"].as_str().unwrap_or_default();
+        text.to_lowercase().contains("null")
+    }
+
+    /// An object has `reasons` next to what may be null, or says what null means.
+    #[test]
+    fn what_may_be_null_says_why() {
+        for listed in PUBLISHED {
+            let schema = (listed.made)();
+            let mut found = Vec::new();
+            objects(&schema, &mut found);
+            let found = found
+                .into_iter()
+                .filter(|object| object["properties"]["reasons"].is_null() && !names_null(object));
+            for object in found {
+                let required = object["required"].as_array().into_iter().flatten();
+                for name in required.filter_map(Value::as_str) {
+                    let property = &object["properties"][name];
+                    let is_clear = !may_be_null(property) || names_null(property);
+                    assert!(is_clear, "{}: {name}: {property}", listed.name);
+                }
             }
         }
     }
