@@ -90,7 +90,7 @@ fn finish(run: shard::GatheredRun) -> Result<(PathBuf, Vec<String>), RunnerError
     let folder = run.folder().to_owned();
     let ready = run.into_ready(&options(None, &Stop::default(), Vec::new()))?;
     match ready.run(&mut Silent, None)? {
-        Some(recorded) => simulate::finish(recorded),
+        Some(carried_out) => simulate::finish(carried_out),
         None => Err(stopped(&folder)),
     }
 }

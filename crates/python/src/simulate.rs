@@ -77,12 +77,12 @@ pub fn simulate(
     let options = options(threads, &stop, supplied);
     let is_benchmark = resolved.procedure.is_some();
     let work = move |told: &mut Telling| {
-        let started = ReadyRun::create(resolved, &options, &output)?;
-        told.send(Event::Begun(started.folder().to_owned()));
-        let Some(recorded) = started.run(told, None)? else {
+        let ready = ReadyRun::create(resolved, &options, &output)?;
+        told.send(Event::Begun(ready.folder().to_owned()));
+        let Some(carried_out) = ready.run(told, None)? else {
             return Ok(None);
         };
-        let finished = finish(recorded)?;
+        let finished = finish(carried_out)?;
         if is_benchmark {
             put_benchmark(&finished.0)?;
         }
@@ -98,8 +98,8 @@ pub fn simulate(
 }
 
 /// Its folder under its final name, and what the user should know.
-pub fn finish(recorded: CarriedOut) -> Result<(PathBuf, Vec<String>), RunnerError> {
-    let (finished, _) = recorded.finish()?;
+pub fn finish(carried_out: CarriedOut) -> Result<(PathBuf, Vec<String>), RunnerError> {
+    let (finished, _) = carried_out.finish()?;
     Ok((finished.folder, finished.warnings))
 }
 
@@ -139,9 +139,9 @@ pub fn carry_out_share(
             text: toml,
         };
         let resolved = resolve::again(source, &Value::Null)?;
-        let started = ReadyRun::create(resolved, &options, &output)?;
-        let recorded = started.run(told, None)?;
-        Ok(recorded.map(|recorded| recorded.folder().to_owned()))
+        let ready = ReadyRun::create(resolved, &options, &output)?;
+        let carried_out = ready.run(told, None)?;
+        Ok(carried_out.map(|carried_out| carried_out.folder().to_owned()))
     };
     let callbacks = Callbacks {
         on_folder: None,

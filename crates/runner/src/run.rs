@@ -286,11 +286,11 @@ impl<K: Keep> ReadyRun<K> {
             watch,
         };
         let ending = laboratory.carry_out(&mut *prepared.plan, progress)?;
-        let recorded = CarriedOut {
+        let carried_out = CarriedOut {
             resolved: prepared.resolved,
             keep,
         };
-        Ok((ending == Ending::Complete).then_some(recorded))
+        Ok((ending == Ending::Complete).then_some(carried_out))
     }
 }
 
@@ -309,12 +309,12 @@ impl CarriedOut {
         resolved: Resolved,
         writer: RunWriter,
     ) -> Result<Self, RunnerError> {
-        let recorded = Self {
+        let carried_out = Self {
             resolved,
             keep: writer,
         };
-        recorded.end_trials(recorded.trials_cut_short()?, Some(NOT_COMPLETED))?;
-        Ok(recorded)
+        carried_out.end_trials(carried_out.trials_cut_short()?, Some(NOT_COMPLETED))?;
+        Ok(carried_out)
     }
 
     /// Trials of which not all could be stored.

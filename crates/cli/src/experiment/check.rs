@@ -226,7 +226,7 @@ fn config(args: &CheckArgs, seed: u64) -> Config<'_> {
 fn document<'a>(resolved: &'a Resolved, earlier: &'a Earlier, lacks: &'a [String]) -> Document<'a> {
     let nothing = || earlier.nothing().unwrap_or_default().to_owned();
     let run = earlier.expected();
-    let expected = check::Expected {
+    let expected = check::Expectation {
         from: Measured::or(run.map(Expected::run), nothing),
         of: &|finding: &Finding| match run {
             Some(run) => Measured::or(run.forecast(finding), || run.no_forecast(finding)),

@@ -45,12 +45,12 @@ pub struct Concluded {
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
 /// `lines`: were those of its trials written?
 pub fn run(
-    recorded: CarriedOut,
+    carried_out: CarriedOut,
     lines: Result<(), Failed>,
     with_page: bool,
 ) -> Result<Concluded, Failed> {
-    let unfinished = recorded.folder().to_owned();
-    let finished = recorded.finish().map_err(Failed::from);
+    let unfinished = carried_out.folder().to_owned();
+    let finished = carried_out.finish().map_err(Failed::from);
     let (Finished { folder, warnings }, judged) = finished.map_err(|failed| {
         // Once it has its name, nothing is left to resume.
         match unfinished.exists() {
@@ -79,14 +79,14 @@ pub fn run(
 /// # Errors
 /// It cannot be printed.
 pub fn shard(
-    recorded: &CarriedOut,
+    carried_out: &CarriedOut,
     shard: Shard,
     trials: usize,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
-    let folder = shortest(recorded.folder());
+    let folder = shortest(carried_out.folder());
     if shown.json {
-        let resolved = recorded.resolved();
+        let resolved = carried_out.resolved();
         let head = Head {
             system_info: &system_info(),
             config: Config {

@@ -45,10 +45,10 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         if let Some(missing) = interrupted.missing(&resolved) {
             terminal::say(format!("warning: {missing}"));
         }
-        let recorded = interrupted.end(resolved);
-        let recorded =
-            recorded.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
-        return conclude::run(recorded, Ok(()), !args.shown.no_report)?.show(&args.shown);
+        let carried_out = interrupted.end(resolved);
+        let carried_out =
+            carried_out.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;
+        return conclude::run(carried_out, Ok(()), !args.shown.no_report)?.show(&args.shown);
     }
     let remaining = interrupted.remaining(RunOptions {
         port: args.port,

@@ -77,8 +77,8 @@ pub fn step(
     shown: &ShownArgs,
 ) -> Result<PathBuf, Failed> {
     let ready = make_ready(resolved, options, shown)?;
-    let recorded = every_trial(ready, &mut ProgressDisplay::of_a_step(shown))?;
-    Ok(recorded.finish_unjudged()?.folder)
+    let carried_out = every_trial(ready, &mut ProgressDisplay::of_a_step(shown))?;
+    Ok(carried_out.finish_unjudged()?.folder)
 }
 
 /// Carries it out and judges it, without printing the results.
@@ -115,9 +115,9 @@ pub fn carry_out_and_show(
         return ended;
     };
     let trials = ready.planned().len();
-    let (recorded, lines) = follow(ready, in_live_view, shown)?;
+    let (carried_out, lines) = follow(ready, in_live_view, shown)?;
     lines?;
-    conclude::shard(&recorded, shard, trials, shown)
+    conclude::shard(&carried_out, shard, trials, shown)
 }
 
 /// Every trial that is left, and the conclusion; followed by people, in a live view if they want it, or by programs.
@@ -126,8 +126,8 @@ pub fn carry_out(
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let (recorded, lines) = follow(ready, in_live_view, shown)?;
-    conclude::run(recorded, lines, !shown.no_report)
+    let (carried_out, lines) = follow(ready, in_live_view, shown)?;
+    conclude::run(carried_out, lines, !shown.no_report)
 }
 
 /// What was recorded, and whether its lines for programs were written.
@@ -142,8 +142,8 @@ fn follow(
     } else {
         ProgressDisplay::new(shown)
     };
-    let recorded = every_trial(ready, &mut display)?;
-    Ok((recorded, display.lines))
+    let carried_out = every_trial(ready, &mut display)?;
+    Ok((carried_out, display.lines))
 }
 
 fn every_trial(ready: ReadyRun, display: &mut ProgressDisplay) -> Result<CarriedOut, Failed> {
@@ -152,7 +152,7 @@ fn every_trial(ready: ReadyRun, display: &mut ProgressDisplay) -> Result<Carried
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
     let ended = ready.run(display, watch);
     match ended.map_err(Failed::from) {
-        Ok(Some(recorded)) => Ok(recorded),
+        Ok(Some(carried_out)) => Ok(carried_out),
         Ok(None) => {
             let stopped = format!("stopped. {}", how_to_resume(&folder));
             Err(Failed::new(Exit::Unreachable, stopped))

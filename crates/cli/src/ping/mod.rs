@@ -113,7 +113,7 @@ struct EndedPing<K> {
     /// What of them the run's folder lacks.
     not_stored: Option<NotStored>,
     /// The run, unless it broke off.
-    recorded: Option<CarriedOut<K>>,
+    carried_out: Option<CarriedOut<K>>,
 }
 
 /// Carries the trials out and prints what they measured.
@@ -145,7 +145,7 @@ fn carry_out<K: Keep>(
     let ((parts, not_stored), broken) = (parts.over(), packets.broken());
     let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
     let packets = writer.packets();
-    let (ended, recorded) = match (ran, broken) {
+    let (ended, carried_out) = match (ran, broken) {
         // The writer knows why it broke off. Where it was a line, the file of `-o` has the rest all the same.
         (_, Some(error)) => {
             if packets > 0 {
@@ -153,7 +153,7 @@ fn carry_out<K: Keep>(
             }
             (Err(cannot_write(error)), None)
         }
-        (Ok(recorded), None) => (writer.finish(parts).map_err(cannot_write), recorded),
+        (Ok(carried_out), None) => (writer.finish(parts).map_err(cannot_write), carried_out),
         (Err(error), None) => {
             let failed = with_flag(error, args);
             (Err(with_what_was_measured(failed, writer, parts)), None)
@@ -167,7 +167,7 @@ fn carry_out<K: Keep>(
         ended,
         packets,
         not_stored,
-        recorded,
+        carried_out,
     })
 }
 
@@ -198,20 +198,20 @@ fn keep(ping: EndedPing<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed
         ended,
         packets,
         not_stored,
-        recorded,
+        carried_out,
     } = ping;
     if packets == 0 {
         remove(folder);
         return ended;
     }
-    let recorded = match (recorded, not_stored) {
-        (Some(recorded), None) => recorded,
-        (Some(recorded), Some(lacks)) => {
-            return keep_what_is_stored(recorded, &lacks, packets, ended);
+    let carried_out = match (carried_out, not_stored) {
+        (Some(carried_out), None) => carried_out,
+        (Some(carried_out), Some(lacks)) => {
+            return keep_what_is_stored(carried_out, &lacks, packets, ended);
         }
         (None, _) => return ended.map_err(|failed| resumable(failed, &shortest(folder))),
     };
-    match recorded.finish_unjudged() {
+    match carried_out.finish_unjudged() {
         Ok(finished) => say_where(&finished),
         Err(error) => return Err(resumable(Failed::from(error), &shortest(folder))),
     }
@@ -220,13 +220,13 @@ fn keep(ping: EndedPing<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed
 
 /// The same of a run of which not all could be stored: it has what was, where there is room to join that.
 fn keep_what_is_stored(
-    recorded: CarriedOut,
+    carried_out: CarriedOut,
     lacks: &NotStored,
     packets: u64,
     ended: Result<PingOutcome, Failed>,
 ) -> Result<PingOutcome, Failed> {
-    let partial = recorded.folder().to_owned();
-    let trials = match recorded.trials_cut_short() {
+    let partial = carried_out.folder().to_owned();
+    let trials = match carried_out.trials_cut_short() {
         Ok(trials) => trials,
         Err(error) => {
             let resume = how_to_resume(&shortest(&partial));
@@ -246,9 +246,9 @@ fn keep_what_is_stored(
             true => Some("what came after them could not be stored"),
             false => lacks.flaws.first().map(String::as_str),
         };
-        let finished = recorded
+        let finished = carried_out
             .end_trials(trials, why)
-            .and_then(|()| recorded.finish_unjudged());
+            .and_then(|()| carried_out.finish_unjudged());
         match finished {
             Ok(finished) if all == packets => {
                 say_where(&finished);

@@ -112,7 +112,7 @@ pub struct Finding<'a> {
 }
 
 /// What earlier runs let one expect.
-pub struct Expected<'a, 'f> {
+pub struct Expectation<'a, 'f> {
     /// The run that says it.
     pub from: Measured<&'a str>,
     /// How probable each verdict on a finding is, where it can be judged.
@@ -127,7 +127,7 @@ impl<'a> Document<'a> {
         warnings: BTreeSet<String>,
         lacks: &'a [String],
         not_applicable: impl Fn(&Claim) -> Option<String>,
-        expected: &Expected<'a, '_>,
+        expected: &Expectation<'a, '_>,
     ) -> Self {
         // What is planned of a procedure is only the pattern of its trials.
         let planned = resolved.planned.iter();
@@ -160,7 +160,11 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn new(claim: &'a Claim, not_applicable: Option<String>, expected: &Expected<'_, '_>) -> Self {
+    fn new(
+        claim: &'a Claim,
+        not_applicable: Option<String>,
+        expected: &Expectation<'_, '_>,
+    ) -> Self {
         let expected = match not_applicable {
             Some(_) => Measured::Missing("it cannot be judged by these trials".to_owned()),
             None => (expected.of)(claim),
@@ -229,7 +233,7 @@ set = { "probe.*.class" = "ef" }
         let resolved = experiment
             .resolve(&Choices::default(), &no_classes)
             .unwrap();
-        let expected = Expected {
+        let expected = Expectation {
             from: Measured::Missing("there is none".to_owned()),
             of: &|_: &Claim| Measured::Missing("there is none".to_owned()),
         };
