@@ -24,7 +24,7 @@ pub struct Expected {
 }
 
 /// What an earlier run says.
-pub enum Earlier {
+pub enum EarlierRun {
     /// There is one of the same form.
     Run(Expected),
     /// There are only those of other forms: the newest of them, and how it differs.
@@ -33,7 +33,7 @@ pub enum Earlier {
     None,
 }
 
-impl Earlier {
+impl EarlierRun {
     /// The newest complete run of this experiment in this world with the same trials; `open` opens a run by its folder. One
     /// that it does not open is passed over.
     pub fn newest(resolved: &Resolved, runs: &Path, open: impl Fn(&str) -> Option<Run>) -> Self {

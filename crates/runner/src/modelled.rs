@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::{panic, thread};
 
 /// The run of a model.
-pub struct Modelled {
+pub struct ModelRun {
     /// Where it is.
     pub folder: PathBuf,
     /// Its folder, as short as it can be said.
@@ -25,7 +25,7 @@ pub struct Modelled {
     pub groups: Vec<Group>,
 }
 
-impl Modelled {
+impl ModelRun {
     /// Of the run in this folder, in which the model of `measured` was carried out as `resolved`.
     ///
     /// # Errors

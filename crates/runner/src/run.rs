@@ -39,21 +39,21 @@ const NAMED: usize = 4;
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
 
 /// Where what trials bring is kept.
-pub trait Keep {
-    /// Writes it; `None`: nobody does.
+pub trait TrialStore {
+    /// Writes it; `None`: it is not kept.
     fn writer(&self) -> Option<&RunWriter>;
 }
 
-impl Keep for RunWriter {
+impl TrialStore for RunWriter {
     fn writer(&self) -> Option<&RunWriter> {
         Some(self)
     }
 }
 
-/// Nowhere: those who watch are all who see it.
-pub struct Nowhere;
+/// None: what trials bring is seen by those who watch, and kept nowhere.
+pub struct Unrecorded;
 
-impl Keep for Nowhere {
+impl TrialStore for Unrecorded {
     fn writer(&self) -> Option<&RunWriter> {
         None
     }
@@ -194,7 +194,7 @@ impl ReadyRun {
     }
 }
 
-impl ReadyRun<Nowhere> {
+impl ReadyRun<Unrecorded> {
     /// Opens the world of an experiment whose trials are only watched: there is no folder. For a testbed, see
     /// [`ReadyRun::create`].
     ///
@@ -203,7 +203,7 @@ impl ReadyRun<Nowhere> {
     pub fn unrecorded(resolved: Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
         Ok(Self {
             prepared: Prepared::new(resolved, options, &BTreeSet::new(), None)?,
-            keep: Nowhere,
+            keep: Unrecorded,
         })
     }
 
@@ -250,7 +250,7 @@ impl ReadyRun<Nowhere> {
     }
 }
 
-impl<K: Keep> ReadyRun<K> {
+impl<K: TrialStore> ReadyRun<K> {
     /// What it carries out.
     pub fn resolved(&self) -> &Resolved {
         &self.prepared.resolved

@@ -150,7 +150,7 @@ fn only<'a>(meant: &[&'a Found]) -> Result<&'a Found, RunnerError> {
 }
 
 /// What was removed of testbeds whose processes are gone, and what was not.
-pub struct Cleaned {
+pub struct RemovedTestbeds {
     /// Folders of their servers.
     pub folders: RemovedFolders,
     /// Their namespaces, by the name of the testbed.
@@ -161,14 +161,14 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// It cannot be listed.
-pub fn clean() -> Result<Cleaned, RunnerError> {
+pub fn clean() -> Result<RemovedTestbeds, RunnerError> {
     let folders = servers::remove_left_over().map_err(RunnerError::environment)?;
     let found = found()?.into_iter().filter(|testbed| testbed.left_over);
     let removed = found.map(|testbed| {
         let removed = build::remove(&testbed);
         (testbed.id, removed)
     });
-    Ok(Cleaned {
+    Ok(RemovedTestbeds {
         folders,
         testbeds: removed.collect(),
     })

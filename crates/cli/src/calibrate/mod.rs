@@ -15,7 +15,7 @@ use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
 use delaylab_lab::experiment::Resolved;
 use delaylab_runner::measured_path::MeasuredPath;
-use delaylab_runner::modelled::{Modelled, again, resolved};
+use delaylab_runner::modelled::{ModelRun, again, resolved};
 use delaylab_runner::options::RunOptions;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
 use delaylab_terminal::style::Style;
@@ -76,7 +76,7 @@ const fn is_quiet(of: &MeasuredRunArgs) -> bool {
 /// What is shown of a path and its model.
 fn calibrated<'a>(
     measured: &'a MeasuredPath,
-    model: &'a Modelled,
+    model: &'a ModelRun,
     pairs: &'a [Pair],
 ) -> Calibrated<'a> {
     Calibrated {
@@ -207,7 +207,7 @@ fn is_of_no_stream(plain: &Resolved, sets: &[(String, String)]) -> bool {
     })
 }
 
-fn pairs(measured: &MeasuredPath, model: &Modelled) -> Vec<Pair> {
+fn pairs(measured: &MeasuredPath, model: &ModelRun) -> Vec<Pair> {
     overlay::pairs(overlay::groups(&measured.seen), &model.groups)
 }
 

@@ -5,7 +5,7 @@ use crate::exit::Failed;
 use crate::experiment::run;
 use crate::output;
 use delaylab_runner::measured_path::MeasuredPath;
-use delaylab_runner::modelled::{Modelled, resolved};
+use delaylab_runner::modelled::{ModelRun, resolved};
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::run_folder::shortest;
 
@@ -19,16 +19,16 @@ pub(super) fn run(
     sets: &[(String, String)],
     options: &RunOptions,
     quiet: bool,
-) -> Result<Modelled, Failed> {
+) -> Result<ModelRun, Failed> {
     let resolved = resolved(model, sets, None)?;
     let shown = ShownArgs::of_a_step(measured.folder.join(MODELS), quiet, true);
     let folder = run::step(resolved.clone(), options, &shown)?;
-    Ok(Modelled::read(folder, &resolved, measured)?)
+    Ok(ModelRun::read(folder, &resolved, measured)?)
 }
 
 /// Writes the model, and what was found with it, into the folder of its records. What was written, and where.
 pub(super) fn write(
-    modelled: &Modelled,
+    modelled: &ModelRun,
     model: &str,
     name: &str,
     document: &str,

@@ -9,7 +9,7 @@ use delaylab_lab::experiment::{self, Extent, Resolved};
 use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
-use delaylab_runner::expected::{Earlier, Expected};
+use delaylab_runner::expected::{EarlierRun, Expected};
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
 use delaylab_view::json::Measured;
@@ -39,7 +39,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
 }
 
 /// The run that was named, or else the newest one of the same form.
-fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
+fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<EarlierRun, Failed> {
     let open = |run: &str| choose::run(run, &args.runs);
     let Some(named) = args.from.as_deref() else {
         // One that was not asked for need not be whole.
@@ -48,8 +48,8 @@ fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
             open(run).map_err(failed).ok()
         };
         return Ok(match are_runs_in(&args.runs)? {
-            true => Earlier::newest(resolved, &args.runs, opened),
-            false => Earlier::None,
+            true => EarlierRun::newest(resolved, &args.runs, opened),
+            false => EarlierRun::None,
         });
     };
     let run = open(named)?;
@@ -61,7 +61,7 @@ fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
             resolved.name
         ))
     })?;
-    Ok(Earlier::Run(expected))
+    Ok(EarlierRun::Run(expected))
 }
 
 /// Columns that the name of a finding has at least.
@@ -76,7 +76,7 @@ fn order(resolved: &Resolved) -> &'static str {
     }
 }
 
-fn for_people(resolved: &Resolved, earlier: &Earlier, lacks: &[String]) -> String {
+fn for_people(resolved: &Resolved, earlier: &EarlierRun, lacks: &[String]) -> String {
     let expected = earlier.expected();
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
     let extent = resolved.extent();
@@ -223,7 +223,11 @@ fn config(args: &CheckArgs, seed: u64) -> Config<'_> {
     }
 }
 
-fn document<'a>(resolved: &'a Resolved, earlier: &'a Earlier, lacks: &'a [String]) -> Document<'a> {
+fn document<'a>(
+    resolved: &'a Resolved,
+    earlier: &'a EarlierRun,
+    lacks: &'a [String],
+) -> Document<'a> {
     let nothing = || earlier.nothing().unwrap_or_default().to_owned();
     let run = earlier.expected();
     let expected = check::Expectation {

@@ -35,7 +35,7 @@ use delaylab_model::shell::quoted;
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::run::{CarriedOut, Keep, ReadyRun};
+use delaylab_runner::run::{CarriedOut, ReadyRun, TrialStore};
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
@@ -120,7 +120,7 @@ struct EndedPing<K> {
 ///
 /// # Errors
 /// There is no terminal to draw on.
-fn carry_out<K: Keep>(
+fn carry_out<K: TrialStore>(
     ready: ReadyRun<K>,
     args: &PingArgs,
     output: Output,
@@ -171,7 +171,7 @@ fn carry_out<K: Keep>(
     })
 }
 
-fn only_probe<K: Keep>(ready: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
+fn only_probe<K: TrialStore>(ready: &ReadyRun<K>) -> Result<ProbeRun, Failed> {
     let first = ready.planned().first().map(|planned| &planned.trial);
     let run = first.and_then(|trial| trial.probe_runs(trial.target?).next());
     run.ok_or_else(|| Failed::usage("there is nothing to send"))

@@ -14,7 +14,7 @@ const KEPT: usize = 64;
 
 /// Tells excursions from the rest as records come.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct ExcursionFinder {
     found: Excursions,
     bound: Option<Nanos>,
     /// So many responses, and the bound is looked at again.
@@ -25,7 +25,7 @@ pub(super) struct Late {
     events: Events,
 }
 
-impl Late {
+impl ExcursionFinder {
     pub(super) fn new(facts: RecordFacts) -> Self {
         Self {
             found: Excursions::new(facts, Nanos::MAX),

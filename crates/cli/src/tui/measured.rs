@@ -1,8 +1,8 @@
 //! What is kept of one probe while it runs: flat memory, however long it does.
 
-use super::late::Late;
+use super::late::ExcursionFinder;
 use super::log_bins::LogBins;
-use super::strip::{Strip, Took};
+use super::strip::{ResponseParts, Strip};
 use super::view::{Distribution, Excursions, ProbeView};
 use delaylab_model::probe::{Probe, is_warm};
 use delaylab_model::record::Record;
@@ -32,7 +32,7 @@ pub(super) struct Measured {
     /// Exact: a bin knows its values only roughly.
     extremes: Option<(Nanos, Nanos)>,
     strip: Strip,
-    late: Late,
+    late: ExcursionFinder,
     /// When the first packet and the last one were due.
     due: Option<(Nanos, Nanos)>,
     /// Packets that were sent and due with the first.
@@ -58,7 +58,7 @@ impl Measured {
             responses: LogLinear::default(),
             extremes: None,
             strip: Strip::new(column),
-            late: Late::new(facts),
+            late: ExcursionFinder::new(facts),
             due: None,
             due_at_first: 0,
         }
@@ -84,7 +84,7 @@ impl Measured {
         self.due_at_first += u64::from(due <= first && record.t_send.is_some());
         self.summary.push(record);
         let response = record.response().filter(|_| record.answered());
-        let took = response.map(|response| Took {
+        let took = response.map(|response| ResponseParts {
             response,
             host: anatomy::host(record, &self.facts),
             network: anatomy::network(record, &self.facts),

@@ -24,7 +24,7 @@ pub struct Screen<'a> {
 }
 
 /// Rows that a part of the screen is given.
-struct Want {
+struct RowsWanted {
     /// Fewer are of no use: it is then left out.
     least: u16,
     /// With so many it shows all that matters.
@@ -39,7 +39,7 @@ impl Widget for &Screen<'_> {
         let seen = &self.view.seen;
         let answered = seen.counts.answered();
         let progress = u16::from(self.view.progress.is_some());
-        let want = |least, enough, most| Want {
+        let want = |least, enough, most| RowsWanted {
             least,
             enough,
             most,
@@ -78,7 +78,7 @@ impl Widget for &Screen<'_> {
 }
 
 /// Rows for each: first the least of as many as there is room for, then what is enough, then the rest.
-fn share_out<const N: usize>(height: u16, wants: [Want; N]) -> [u16; N] {
+fn share_out<const N: usize>(height: u16, wants: [RowsWanted; N]) -> [u16; N] {
     let mut given = [0; N];
     let mut left = height;
     for (given, want) in given.iter_mut().zip(&wants) {
@@ -87,7 +87,10 @@ fn share_out<const N: usize>(height: u16, wants: [Want; N]) -> [u16; N] {
             left -= want.least;
         }
     }
-    for upto in [|want: &Want| want.enough, |want: &Want| want.most] {
+    for upto in [
+        |want: &RowsWanted| want.enough,
+        |want: &RowsWanted| want.most,
+    ] {
         for (given, want) in given.iter_mut().zip(&wants) {
             if *given > 0 {
                 let more = upto(want).saturating_sub(*given).min(left);
@@ -106,7 +109,7 @@ mod tests {
     #[test]
     fn rows_go_to_what_matters_first() {
         let wants = || {
-            [(2, 3, 3), (1, 4, 9), (5, 6, u16::MAX)].map(|(least, enough, most)| Want {
+            [(2, 3, 3), (1, 4, 9), (5, 6, u16::MAX)].map(|(least, enough, most)| RowsWanted {
                 least,
                 enough,
                 most,

@@ -21,7 +21,7 @@ pub(super) struct Column {
 
 /// How long a packet took, and how much of it was in the hosts and in the network.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Took {
+pub(super) struct ResponseParts {
     pub(super) response: Nanos,
     pub(super) host: Option<Nanos>,
     pub(super) network: Option<Nanos>,
@@ -48,7 +48,7 @@ impl Strip {
 
     /// A packet was due then and took so long; `None`: it was not answered. One from before all that is kept
     /// is not taken.
-    pub(super) fn push(&mut self, due: Nanos, took: Option<Took>) {
+    pub(super) fn push(&mut self, due: Nanos, took: Option<ResponseParts>) {
         let Some(column) = self.column(due.div_euclid(self.length)) else {
             return;
         };
@@ -97,8 +97,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn took(response: Nanos) -> Took {
-        Took {
+    fn took(response: Nanos) -> ResponseParts {
+        ResponseParts {
             response,
             host: Some(response / 3),
             network: None,
