@@ -128,6 +128,12 @@ mod tests {
         let under_load = &document["under_load"];
         assert_eq!(under_load["streams"][0]["goodput_bps"], 1e7);
         assert_eq!(under_load["grew"]["stage"], "forward_path");
+        for stream in under_load["streams"].as_array().unwrap() {
+            for name in ["congestion_control", "due_bytes", "lost", "reordered"] {
+                let has_reason = stream["reasons"][name].is_string();
+                assert_eq!(stream[name].is_null(), has_reason, "{name}: {stream}");
+            }
+        }
         assert!(under_load["round_trips"].as_array().unwrap().len() == loaded.records.len());
     }
 
