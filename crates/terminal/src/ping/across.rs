@@ -78,5 +78,8 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
 
 fn interval(growth: MedianGrowth) -> Option<String> {
     let [low, high] = growth.interval?.map(format_signed_duration);
-    Some(format!("{low} to {high}"))
+    Some(match low == high {
+        true => format!("{low}, both ends"),
+        false => format!("{low} to {high}"),
+    })
 }

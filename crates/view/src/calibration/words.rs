@@ -218,14 +218,14 @@ pub fn duration(ns: f64) -> String {
 /// Where a new run is expected to have a quantile: `1.72 ms to 1.86 ms`.
 pub fn range(expected: &Expected) -> String {
     or_unknown(expected.between, |(low, high)| {
-        format!("{} to {}", duration(low), duration(high))
+        between(duration(low), duration(high))
     })
 }
 
 /// Where a new run is expected to have its loss: `29 % to 33 %`.
 pub fn range_of_loss(expected: &Expected) -> String {
     or_unknown(expected.between, |(low, high)| {
-        format!("{} to {}", format_share(low), format_share(high))
+        between(format_share(low), format_share(high))
     })
 }
 

@@ -252,15 +252,16 @@ impl Question<'_> {
             _ => format!("{b} in B, {a} in A: {}", shown(estimate.value)),
         };
         let [low, high] = [estimate.low, estimate.high].map(shown);
-        let ends = how_sure(estimate.packets);
+        let sure = how_sure(estimate.packets);
+        // Ends that differ by less than is printed are not said to be two.
+        let ends = match low == high {
+            true => format!(", {sure} exact to the last digit"),
+            false => format!(", {sure} from {low} to {high}"),
+        };
         let interval = match (self.is_fact(), of_trials) {
             (true, _) => String::new(),
-            (false, true) => {
-                format!(
-                    ", {ends} from {low} to {high} (from the spread of trials, each as one value)"
-                )
-            }
-            (false, false) => format!(", {ends} from {low} to {high}"),
+            (false, true) => ends + " (from the spread of trials, each as one value)",
+            (false, false) => ends,
         };
         let beyond = self
             .limit
