@@ -8,6 +8,7 @@ use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
 use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::record::Record;
+use delaylab_stats::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -201,7 +202,7 @@ fn unanswered_in_one() -> String {
 
 impl RoundTripsAMinute {
     fn new(working: &Working<'_>) -> Self {
-        let of = |summary| Measured::or(round_trips_a_minute(summary), unanswered);
+        let of = |summary: &Summary| Measured::or(round_trips_a_minute(summary), unanswered);
         with_reasons!(Self {
             idle: of(working.idle.summary),
             under_load: of(working.loaded.summary),
@@ -211,7 +212,7 @@ impl RoundTripsAMinute {
 
 impl Responsiveness {
     fn new(working: &Working<'_>) -> Self {
-        let of = |summary| Measured::or(on_its_own(summary), unanswered);
+        let of = |summary: &Summary| Measured::or(on_its_own(summary), unanswered);
         with_reasons!(Self {
             idle: of(working.idle.summary),
             probes: of(working.loaded.summary),
@@ -225,7 +226,7 @@ impl Responsiveness {
 
 impl Goodput {
     fn new(working: &Working<'_>) -> Self {
-        let of = |direction| {
+        let of = |direction: Direction| {
             let mut streams = working.streams.iter();
             let is_sent = streams.any(|it| it.direction == direction && it.lasted.is_some());
             Measured::or(working.goodput(direction), || match is_sent {
