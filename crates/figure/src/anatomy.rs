@@ -39,14 +39,6 @@ const COLUMNS: [&str; 11] = [
 ];
 
 impl Figure for Anatomy {
-    fn name(&self) -> &'static str {
-        "anatomy"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where the time goes"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let drawn = drawn_note(run);
         let colours = colours_note(run);
@@ -247,7 +239,7 @@ mod tests {
             .iter()
             .filter(|row| row[5].as_f64() >= Some(0.05));
         let wide = wide.count();
-        let drawing = crate::Drawing::draw(&Anatomy, &run).unwrap();
+        let drawing = crate::Drawing::whole("anatomy", &run).unwrap();
         let svg = crate::svg::draw(&drawing).unwrap();
         let bars = svg
             .split("<path ")

@@ -17,14 +17,6 @@ fn figures(run: &RunData) -> &[report::Figure] {
 }
 
 impl Figure for Benchmark {
-    fn name(&self) -> &'static str {
-        "benchmark"
-    }
-
-    fn title(&self) -> &'static str {
-        "Device benchmark"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let titles: Vec<_> = figures(run)
             .iter()

@@ -30,14 +30,6 @@ const COLUMNS: [&str; 7] = [
 const PROBES: usize = 8;
 
 impl Figure for ByProbe {
-    fn name(&self) -> &'static str {
-        "by_probe"
-    }
-
-    fn title(&self) -> &'static str {
-        "Probes side by side"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let drawn = panels(run);
         let counts = [drawn.len(), every_panel(run).len()];
@@ -446,7 +438,7 @@ mod tests {
         assert!(panels("delay").len() > 1);
         assert_eq!(panels("delay"), panels("ipdv"));
         // A row without a value makes a panel.
-        let drawing = crate::Drawing::draw(&ByProbe, &run).unwrap();
+        let drawing = crate::Drawing::whole("by_probe", &run).unwrap();
         let svg = crate::svg::draw(&drawing).unwrap();
         assert!(svg.contains("IPDV (ns): null"), "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("undefined"), "{svg}");

@@ -23,14 +23,6 @@ const COLUMNS: [&str; 7] = [
 const SHOWN: usize = 12;
 
 impl Figure for Causes {
-    fn name(&self) -> &'static str {
-        "causes"
-    }
-
-    fn title(&self) -> &'static str {
-        "Excess delay of late packets, by cause"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let causes = run.explanation.iter().flat_map(Explanation::found);
         let late = causes.map(|cause| cause.packets).sum();

@@ -342,11 +342,8 @@ mod tests {
     fn panels_are_over_the_same_axis_and_have_their_own_hours() {
         let run = at(MIDNIGHT);
         let artist = Artist::new().unwrap();
-        for (figure, from) in [
-            (&TimeSeries as &dyn Figure, "t_s"),
-            (&Percentiles as &dyn Figure, "from_s"),
-        ] {
-            let drawing = Drawing::draw(figure, &run).unwrap();
+        for (figure, from) in [("time_series", "t_s"), ("percentiles", "from_s")] {
+            let drawing = Drawing::whole(figure, &run).unwrap();
             let rows = drawing.spec["data"]["values"].as_array().unwrap();
             let svg = artist.draw(&drawing.standalone()).unwrap();
             for panel in &run.panels {

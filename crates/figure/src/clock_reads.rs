@@ -12,14 +12,6 @@ pub(super) struct ClockReads;
 const COLUMNS: [&str; 3] = ["from_ns", "to_ns", "reads"];
 
 impl Figure for ClockReads {
-    fn name(&self) -> &'static str {
-        "clock_reads"
-    }
-
-    fn title(&self) -> &'static str {
-        "What reading the clock costs"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let bins = &run.clock_reads;
         let count = |filter: fn(&noise::ClockReads) -> bool| {

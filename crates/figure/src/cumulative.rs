@@ -40,14 +40,6 @@ const MANY: usize = 6;
 const MARGIN: usize = 48;
 
 impl Figure for Cumulative {
-    fn name(&self) -> &'static str {
-        "cumulative"
-    }
-
-    fn title(&self) -> &'static str {
-        "Delays: cumulative distribution"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let lines = lines(run);
         let what = match run.shown_delay() {

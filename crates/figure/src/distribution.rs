@@ -31,14 +31,6 @@ const OVERFLOW: usize = 5;
 const ABOVE: f64 = 1.2;
 
 impl Figure for Distribution {
-    fn name(&self) -> &'static str {
-        "distribution"
-    }
-
-    fn title(&self) -> &'static str {
-        "How long round trips take"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let beyond = match Bins::new(run) {
             None => return "Nothing to count.".to_owned(),

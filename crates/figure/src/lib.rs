@@ -1,6 +1,6 @@
 //! The figures of a run: each a Vega-Lite specification over a tidy table.
 //!
-//! A figure is a file here, its specification in `specs/`, and a line in [`all`]. The table holds
+//! A figure is a file here, its specification in `specs/`, and a line in `FIGURES`. The table holds
 //! everything that is drawn and is made in Rust; the specification says how, and knows no data.
 //!
 //! | file | shows |
@@ -61,41 +61,37 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// One figure of a run.
-pub trait Figure {
-    /// The name of its file, without an extension.
-    fn name(&self) -> &'static str;
-    /// Its heading.
-    fn title(&self) -> &'static str;
+trait Figure {
     /// What the reader sees, in a sentence or two.
     fn about(&self, run: &RunData) -> String;
     /// What it draws. Without rows, it has nothing to show of this run.
     fn table(&self, run: &RunData) -> Table;
     /// How that table is drawn: a Vega-Lite specification without data or theme.
     fn spec(&self, run: &RunData, table: &Table) -> Value;
-    /// What a page shows of it: the figure where it has something to show, or one for each of what it shows.
-    fn drawings(&self, run: &RunData) -> Vec<Drawing> {
-        Drawing::draw(self, run).into_iter().collect()
+    /// What a page shows of it: the figure where it has something to show, or one for each of what it shows. `names`: its own,
+    /// as in [`FIGURES`].
+    fn drawings(&self, names: [&str; 2], run: &RunData) -> Vec<Drawing> {
+        Drawing::draw(self, names, run).into_iter().collect()
     }
 }
 
-/// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 13] {
-    [
-        &benchmark::Benchmark,
-        &cumulative::Cumulative,
-        &distribution::Distribution,
-        &by_probe::ByProbe,
-        &size::Size,
-        &steps::Steps,
-        &regression::Residuals,
-        &anatomy::Anatomy,
-        &causes::Causes,
-        &series::Series,
-        &percentiles::Percentiles,
-        &time_series::TimeSeries,
-        &clock_reads::ClockReads,
-    ]
-}
+/// Every figure, in reading order: the name of its file, without an extension, its heading, and what draws it.
+#[rustfmt::skip]
+const FIGURES: [([&str; 2], &dyn Figure); 13] = [
+    (["benchmark", "Device benchmark"], &benchmark::Benchmark),
+    (["cumulative", "Delays: cumulative distribution"], &cumulative::Cumulative),
+    (["distribution", "How long round trips take"], &distribution::Distribution),
+    (["by_probe", "Probes side by side"], &by_probe::ByProbe),
+    (["delay_against_size", "Delay against size"], &size::Size),
+    (["steps", "Steps in delay against size"], &steps::Steps),
+    (["regression_residuals", "Residuals of the regressions"], &regression::Residuals),
+    (["anatomy", "Where the time goes"], &anatomy::Anatomy),
+    (["causes", "Excess delay of late packets, by cause"], &causes::Causes),
+    (["series", "Queues and rates over time"], &series::Series),
+    (["percentiles", "Where most round trips lie, over time"], &percentiles::Percentiles),
+    (["time_series", "Round trips over time"], &time_series::TimeSeries),
+    (["clock_reads", "What reading the clock costs"], &clock_reads::ClockReads),
+];
 
 /// A figure of one run, ready to be drawn.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,8 +117,10 @@ pub fn every_drawing(run: &RunData) -> Vec<Drawing> {
 
 /// The figures that have something to show of this run.
 pub fn drawings(run: &RunData) -> Vec<Drawing> {
-    let figures = all().into_iter();
-    figures.flat_map(|figure| figure.drawings(run)).collect()
+    let figures = FIGURES.into_iter();
+    figures
+        .flat_map(|(names, figure)| figure.drawings(names, run))
+        .collect()
 }
 
 /// The one of this name among `drawings`, every one of the run, or a whole figure of which they show parts.
@@ -132,8 +130,7 @@ pub fn drawings(run: &RunData) -> Vec<Drawing> {
 /// What the run has, where it has no such figure.
 pub fn named(drawings: &[Drawing], run: &RunData, name: &str) -> Result<Drawing, String> {
     let shown = drawings.iter().find(|one| one.name == name).cloned();
-    let whole = || all().into_iter().find(|figure| figure.name() == name);
-    let found = shown.or_else(|| Drawing::draw(whole()?, run));
+    let found = shown.or_else(|| Drawing::whole(name, run));
     found.ok_or_else(|| {
         let names: Vec<&str> = drawings.iter().map(|one| one.name.as_str()).collect();
         format!(
@@ -144,15 +141,25 @@ pub fn named(drawings: &[Drawing], run: &RunData, name: &str) -> Result<Drawing,
 }
 
 impl Drawing {
+    /// The whole figure of this name; `None` where there is none, or it has nothing to show.
+    fn whole(name: &str, run: &RunData) -> Option<Self> {
+        let mut figures = FIGURES.into_iter();
+        let (names, figure) = figures.find(|(names, _)| names[0] == name)?;
+        Self::draw(figure, names, run)
+    }
+
     /// `None` where the figure has nothing to show.
-    pub fn draw(figure: &(impl Figure + ?Sized), run: &RunData) -> Option<Self> {
+    fn draw(
+        figure: &(impl Figure + ?Sized),
+        [name, title]: [&str; 2],
+        run: &RunData,
+    ) -> Option<Self> {
         let table = figure.table(run);
         if table.rows.is_empty() {
             return None;
         }
-        let names = [figure.name(), figure.name(), figure.title()];
         let (about, spec) = (figure.about(run), figure.spec(run, &table));
-        Some(Self::finish(names, about, &table, spec, run))
+        Some(Self::finish([name, name, title], about, &table, spec, run))
     }
 
     /// With the words for the delays that this run measures. The names: of the figure, of the file, and the heading.
@@ -189,10 +196,7 @@ impl Drawing {
         let Ok(PartContent::Run(run)) = &part.shown else {
             return None;
         };
-        let figure = all()
-            .into_iter()
-            .find(|figure| figure.name() == asked.draw.name());
-        let drawing = Self::draw(figure?, run)?;
+        let drawing = Self::whole(asked.draw.name(), run)?;
         let source = asked.shows.as_ref();
         let source = source.map_or_else(String::new, |shows| {
             format!("In the source: {shows} Here: ")
@@ -422,7 +426,7 @@ mod tests {
     #[test]
     fn whatever_an_experiment_may_draw_is_a_figure() {
         for draw in Draw::ALL.into_iter().filter(|draw| *draw != Draw::Table) {
-            let known = all().iter().any(|figure| figure.name() == draw.name());
+            let known = FIGURES.iter().any(|(names, _)| names[0] == draw.name());
             assert!(known, "{}", draw.name());
         }
     }
@@ -481,9 +485,9 @@ mod tests {
         run.panels[1].sketch = Default::default();
         let label = run.panels[1].label.clone();
         for name in ["cumulative", "anatomy", "distribution"] {
-            let figures = all();
-            let figure = figures.iter().find(|figure| figure.name() == name);
-            let about = figure.map_or_else(String::new, |figure| figure.about(&run));
+            let mut figures = FIGURES.into_iter();
+            let (_, figure) = figures.find(|(names, _)| names[0] == name).unwrap();
+            let about = figure.about(&run);
             let (_, silent) = about.split_once("as nothing was answered: ").unwrap();
             let mut levels = label.split(", ");
             assert!(
@@ -496,7 +500,7 @@ mod tests {
     #[test]
     fn tables_and_specifications_are_as_agreed() {
         for (name, run) in runs() {
-            for figure in all() {
+            for ([figure_name, _], figure) in FIGURES {
                 let table = figure.table(&run);
                 let head: Vec<_> = table.rows.iter().take(12).collect();
                 let shown = json!({
@@ -506,7 +510,7 @@ mod tests {
                     "first": head,
                     "spec": figure.spec(&run, &table),
                 });
-                insta::assert_json_snapshot!(format!("{name}_{}", figure.name()), shown);
+                insta::assert_json_snapshot!(format!("{name}_{figure_name}"), shown);
             }
         }
     }
@@ -534,7 +538,7 @@ mod tests {
     #[test]
     fn every_field_that_is_drawn_is_a_column_or_made_of_some() {
         for (name, run) in runs() {
-            for figure in all() {
+            for ([figure_name, _], figure) in FIGURES {
                 let table = figure.table(&run);
                 let spec = figure.spec(&run, &table);
                 let columns = table.columns.into_iter();
@@ -542,7 +546,7 @@ mod tests {
                 let known: BTreeSet<_> = columns.chain(said(&spec, &["as"])).collect();
                 let drawn = said(&spec, &["field"]);
                 let unknown: Vec<_> = drawn.difference(&known).collect();
-                assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", figure.name());
+                assert!(unknown.is_empty(), "{name}, {figure_name}: {unknown:?}");
             }
         }
     }

@@ -43,14 +43,6 @@ const HEIGHTS: [u32; 2] = [90, 200];
 const MARK: u32 = 5;
 
 impl Figure for Percentiles {
-    fn name(&self) -> &'static str {
-        "percentiles"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where most round trips lie, over time"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let drawn = drawn_note(run);
         let time = TimeAxis::new(run);
@@ -212,7 +204,7 @@ mod tests {
         run.panels.retain(|panel| panel.summary.counts.lost > 0);
         run.panels.truncate(1);
         let svg = Artist::new().unwrap();
-        let drawing = crate::Drawing::draw(&Percentiles, &run).unwrap();
+        let drawing = crate::Drawing::whole("percentiles", &run).unwrap();
         svg.draw(&drawing.standalone()).unwrap()
     }
 
@@ -255,7 +247,7 @@ mod tests {
             run.push(&record, Disturbance::default());
         }
         let mut run = run.finish(RunData::default());
-        let drawing = crate::Drawing::draw(&Percentiles, &run).unwrap();
+        let drawing = crate::Drawing::whole("percentiles", &run).unwrap();
         let rows = drawing.spec["data"]["values"].as_array().unwrap();
         let of = |label: &str| rows.iter().filter(|row| row["panel"] == label).count();
         assert_eq!(of("condition quiet"), of("condition broken"));
@@ -264,7 +256,7 @@ mod tests {
         assert!(svg.contains("condition broken"), "{svg}");
         // Alone it has no axis of delays.
         run.panels.retain(|panel| panel.label == "condition broken");
-        assert_eq!(crate::Drawing::draw(&Percentiles, &run), None);
+        assert_eq!(crate::Drawing::whole("percentiles", &run), None);
     }
 
     /// One answer would close the band to a line where the path was worst.

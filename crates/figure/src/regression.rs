@@ -15,14 +15,6 @@ const FITTED: usize = 2;
 const RESIDUAL: usize = 3;
 
 impl Figure for Residuals {
-    fn name(&self) -> &'static str {
-        "regression_residuals"
-    }
-
-    fn title(&self) -> &'static str {
-        "Residuals of the regressions"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let models = regressions(run);
         let model = models.last().map_or("", |fitted| fitted.model.as_str());

@@ -29,14 +29,6 @@ const COLUMNS: [&str; 10] = [
 const MARKS: usize = 2_400;
 
 impl Figure for Series {
-    fn name(&self) -> &'static str {
-        "series"
-    }
-
-    fn title(&self) -> &'static str {
-        "Queues and rates over time"
-    }
-
     fn about(&self, run: &RunData) -> String {
         Group::whole(run).about()
     }
@@ -50,10 +42,10 @@ impl Figure for Series {
     }
 
     /// One for each kind: a run with five kinds and a dozen combinations is a page of panels.
-    fn drawings(&self, run: &RunData) -> Vec<Drawing> {
+    fn drawings(&self, [kind, _]: [&str; 2], run: &RunData) -> Vec<Drawing> {
         let groups = Group::of_each_kind(run).into_iter();
         let drawing = |group: Group<'_>| {
-            let names = [self.name(), &group.name(), &group.title()];
+            let names = [kind, &group.name(), &group.title()];
             Drawing::finish(names, group.about(), &group.table(), group.spec(), run)
         };
         groups.map(drawing).collect()

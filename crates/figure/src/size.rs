@@ -42,14 +42,6 @@ const LINES: usize = 6;
 const LEGEND: usize = 60;
 
 impl Figure for Size {
-    fn name(&self) -> &'static str {
-        "delay_against_size"
-    }
-
-    fn title(&self) -> &'static str {
-        "Delay against size"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let layout = Layout::new(run);
         let silent = layout

@@ -23,14 +23,6 @@ const CLOSE: usize = 8;
 const PANELS: usize = 12;
 
 impl Figure for Steps {
-    fn name(&self) -> &'static str {
-        "steps"
-    }
-
-    fn title(&self) -> &'static str {
-        "Steps in delay against size"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let left_out = not_drawn(run.sweeps.len().saturating_sub(PANELS), "combination");
         format!(

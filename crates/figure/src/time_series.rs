@@ -59,14 +59,6 @@ const DOT: [u32; 2] = [8, 36];
 const FEW: usize = 60;
 
 impl Figure for TimeSeries {
-    fn name(&self) -> &'static str {
-        "time_series"
-    }
-
-    fn title(&self) -> &'static str {
-        "Round trips over time"
-    }
-
     fn about(&self, run: &RunData) -> String {
         let [drawn, all] = excursions(run);
         let shown = if drawn < all {
