@@ -16,35 +16,11 @@ const PIECES: usize = 400;
 const BREAKS: usize = 24;
 /// Pixels that a tick of the wall clock needs.
 const PIXELS_A_TICK: usize = 80;
-/// Between ticks of the wall clock, in microseconds: parts of a second as they are counted, then those of a clock.
+/// Between ticks of the wall clock, in milliseconds: parts of a second as they are counted, then those of a clock.
 const STEPS: [i64; 27] = [
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    15_000_000,
-    30_000_000,
-    60_000_000,
-    120_000_000,
-    300_000_000,
-    600_000_000,
-    900_000_000,
-    1_800_000_000,
-    3_600_000_000,
-    7_200_000_000,
-    10_800_000_000,
-    21_600_000_000,
-    43_200_000_000,
-    86_400_000_000,
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000,
+    120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 21_600_000,
+    43_200_000, 86_400_000,
 ];
 /// Pixels from the last panel to the title: its ticks and their words stand between.
 const TITLE_BELOW: usize = 24;
@@ -200,9 +176,8 @@ impl PanelClock {
 /// its begin.
 fn ticks(clock: &PanelClock) -> Vec<f64> {
     let most = (WIDTH / PIXELS_A_TICK) as i64;
-    let step = STEPS
-        .into_iter()
-        .find(|step| clock.length_us / step <= most);
+    let mut steps = STEPS.into_iter().map(|ms| 1_000 * ms);
+    let step = steps.find(|step| clock.length_us / step <= most);
     let step = step.unwrap_or(clock.length_us / most);
     let of_piece = |piece: &Piece| {
         let [from, end] = [piece.from_us, piece.end_us].map(|at| at + piece.to_utc_us);
