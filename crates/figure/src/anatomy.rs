@@ -24,19 +24,8 @@ const BESIDE: usize = 70;
 /// Pixels of a panel's name at most. Without a browser widths are guessed, by half too much.
 const NAMES: usize = 300;
 
-const COLUMNS: [&str; 11] = [
-    "panel",
-    "quantile",
-    "stage",
-    "order",
-    "mean_ns",
-    "share",
-    "response_ns",
-    "packets",
-    "share_text",
-    "length",
-    "end",
-];
+const COLUMNS: &str =
+    "panel quantile stage order mean_ns share response_ns packets share_text length end";
 
 impl Figure for Anatomy {
     fn about(&self, run: &RunData) -> String {
@@ -53,7 +42,7 @@ impl Figure for Anatomy {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let are_shares = are_far_apart(run);
         for (panel, at) in bars(run) {
             rows(&mut table, &panel.label, at, are_shares);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Benchmark;
 
-const COLUMNS: [&str; 6] = ["figure", "line", "x", "y", "x_text", "y_text"];
+const COLUMNS: &str = "figure line x y x_text y_text";
 
 fn figures(run: &RunData) -> &[report::Figure] {
     run.benchmark.as_ref().map_or(&[], |found| &found.figures)
@@ -27,7 +27,7 @@ impl Figure for Benchmark {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         for figure in figures(run) {
             for line in &figure.lines {
                 for (x, y) in &line.points {

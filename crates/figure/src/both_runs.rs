@@ -8,7 +8,7 @@ use delaylab_view::compare::Compared;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const COLUMNS: [&str; 4] = ["panel", "which", "value_ns", "at_or_below"];
+const COLUMNS: &str = "panel which value_ns at_or_below";
 const PANEL: usize = 0;
 const VALUE: usize = 2;
 /// What the lines are, in the order of their colours.
@@ -24,7 +24,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
         return None;
     }
     let labels = labels(comparison);
-    let mut table = Table::new(&COLUMNS);
+    let mut table = Table::new(COLUMNS);
     let pairs = labels.iter().zip(&comparison.pairs);
     for (label, pair) in pairs {
         for (which, points) in WHICH.iter().zip(&pair.distributions) {

@@ -16,15 +16,7 @@ use std::collections::BTreeMap;
 
 pub(super) struct ByProbe;
 
-const COLUMNS: [&str; 7] = [
-    "panel",
-    "probe",
-    "measure",
-    "value_ns",
-    "at_or_below",
-    "at_or_beyond",
-    "packets",
-];
+const COLUMNS: &str = "panel probe measure value_ns at_or_below at_or_beyond packets";
 
 /// Probes that are drawn at most: as many as there are colours.
 const PROBES: usize = 8;
@@ -48,7 +40,7 @@ impl Figure for ByProbe {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let probes = run.probes();
         if probes.len() < 2 {
             return table;

@@ -10,15 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Causes;
 
-const COLUMNS: [&str; 7] = [
-    "cause",
-    "place",
-    "excess_ns",
-    "share",
-    "packets",
-    "worst_ns",
-    "share_text",
-];
+const COLUMNS: &str = "cause place excess_ns share packets worst_ns share_text";
 /// Causes at most: what is left took next to nothing.
 const SHOWN: usize = 12;
 
@@ -34,7 +26,7 @@ impl Figure for Causes {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         for (found, cause) in shown(run) {
             table.row([
                 json!(cause.headline()),

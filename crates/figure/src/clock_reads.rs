@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub(super) struct ClockReads;
 
-const COLUMNS: [&str; 3] = ["from_ns", "to_ns", "reads"];
+const COLUMNS: &str = "from_ns to_ns reads";
 
 impl Figure for ClockReads {
     fn about(&self, run: &RunData) -> String {
@@ -34,7 +34,7 @@ impl Figure for ClockReads {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         for (from, to, count) in drawn(run) {
             table.row([json!(from), json!(to), json!(count)]);
         }

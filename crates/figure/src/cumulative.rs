@@ -19,16 +19,7 @@ use std::iter::once;
 
 pub(super) struct Cumulative;
 
-const COLUMNS: [&str; 8] = [
-    "panel",
-    "group",
-    "value_ns",
-    "at_or_below",
-    "low",
-    "high",
-    "quantile",
-    "packets",
-];
+const COLUMNS: &str = "panel group value_ns at_or_below low high quantile packets";
 
 /// Lines of a panel at most: as many as there are colours.
 const LINES: usize = 8;
@@ -82,7 +73,7 @@ impl Figure for Cumulative {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let delay = run.shown_delay();
         // Frames that all take the same time are a number, and no line.
         let ends = ends(run);

@@ -10,18 +10,8 @@ use serde_json::{Value, json};
 
 pub(super) struct Distribution;
 
-const COLUMNS: [&str; 10] = [
-    "panel",
-    "from_ns",
-    "to_ns",
-    "packets",
-    "share",
-    "overflow",
-    "largest_ns",
-    "shown_from_ns",
-    "shown_to_ns",
-    "share_text",
-];
+const COLUMNS: &str =
+    "panel from_ns to_ns packets share overflow largest_ns shown_from_ns shown_to_ns share_text";
 const PANEL: usize = 0;
 const FROM: usize = 1;
 const SHARE: usize = 4;
@@ -49,7 +39,7 @@ impl Figure for Distribution {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let Some(bins) = Bins::new(run) else {
             return table;
         };

@@ -8,7 +8,7 @@ use delaylab_model::plan::compare_combinations;
 use delaylab_view::calibration::words::{is_shown, measure, name, varied};
 use serde_json::json;
 
-const COLUMNS: [&str; 5] = ["panel", "which", "value_ns", "at_or_below", "packets"];
+const COLUMNS: &str = "panel which value_ns at_or_below packets";
 const PANEL: usize = 0;
 const VALUE: usize = 2;
 /// Steps of a line.
@@ -57,7 +57,7 @@ fn drawing(
     rows.retain(|row| is_shown(row[0]));
     rows.sort_by(|a, b| compare_combinations(&a[0].factors, &b[0].factors, &[]));
     let heads = varied(rows.iter().map(|row| row[0]));
-    let mut table = Table::new(&COLUMNS);
+    let mut table = Table::new(COLUMNS);
     let mut panels = Vec::new();
     for row in &rows {
         let panel = name(row[0], &heads);

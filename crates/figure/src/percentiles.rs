@@ -11,21 +11,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Percentiles;
 
-const COLUMNS: [&str; 13] = [
-    "panel",
-    "from_s",
-    "to_s",
-    "p5_ns",
-    "p25_ns",
-    "p50_ns",
-    "p75_ns",
-    "p95_ns",
-    "unanswered",
-    "packets",
-    "has_unanswered",
-    "is_break",
-    "unanswered_text",
-];
+const COLUMNS: &str = "panel from_s to_s p5_ns p25_ns p50_ns p75_ns p95_ns unanswered packets has_unanswered is_break unanswered_text";
 
 /// Stretches of all panels at most, ...
 const STRETCHES: usize = 360;
@@ -53,7 +39,7 @@ impl Figure for Percentiles {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let time = TimeAxis::new(run);
         let panels = run.drawn_panels();
         let of_panels = stretches(&panels);
@@ -138,11 +124,11 @@ fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
 
 /// Another trial or probe begins there.
 fn break_row(table: &mut Table, panel: &Panel, t: Nanos) {
-    let mut cells = [const { Value::Null }; COLUMNS.len()];
-    cells[0] = json!(panel.label);
-    cells[1] = seconds(t);
-    cells[11] = json!(true);
-    table.row(cells);
+    table.row_of([
+        ("panel", json!(panel.label)),
+        ("from_s", seconds(t)),
+        ("is_break", json!(true)),
+    ]);
 }
 
 #[cfg(test)]
@@ -264,7 +250,7 @@ mod tests {
     fn a_stretch_with_few_answers_has_no_bands() {
         let run = waits();
         let one = |answered| {
-            let mut table = Table::new(&COLUMNS);
+            let mut table = Table::new(COLUMNS);
             let stretch = Quantiles {
                 from: 0,
                 to: 1,

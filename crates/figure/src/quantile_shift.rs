@@ -8,17 +8,7 @@ use delaylab_view::compare::{Compared, rows};
 use delaylab_view::run::without_numbers;
 use serde_json::{Value, json};
 
-const COLUMNS: [&str; 9] = [
-    "pair",
-    "quantile",
-    "a",
-    "b",
-    "shift",
-    "low",
-    "high",
-    "difference",
-    "interval",
-];
+const COLUMNS: &str = "pair quantile a b shift low high difference interval";
 const PAIR: usize = 0;
 const SHIFT: usize = 4;
 /// More panels are not drawn.
@@ -98,7 +88,7 @@ fn label(pair: &PairFigures, varied: &[String]) -> String {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let mut table = Table::new(&COLUMNS);
+    let mut table = Table::new(COLUMNS);
     let headline = Quantity::Measure(comparison.headline);
     for (label, pair) in labels(comparison).iter().zip(&comparison.pairs) {
         for point in &pair.curve {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Residuals;
 
-const COLUMNS: [&str; 4] = ["statistic", "group", "fitted_ns", "residual_ns"];
+const COLUMNS: &str = "statistic group fitted_ns residual_ns";
 const STATISTIC: usize = 0;
 const GROUP: usize = 1;
 const FITTED: usize = 2;
@@ -25,7 +25,7 @@ impl Figure for Residuals {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let models = regressions(run);
         let Some(last) = models.last().map(|fitted| fitted.model.clone()) else {
             return table;

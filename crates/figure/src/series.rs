@@ -12,18 +12,7 @@ use std::collections::BTreeMap;
 
 pub(super) struct Series;
 
-const COLUMNS: [&str; 10] = [
-    "kind",
-    "of",
-    "panel",
-    "t_s",
-    "end_s",
-    "min",
-    "mean",
-    "max",
-    "threshold",
-    "limit",
-];
+const COLUMNS: &str = "kind of panel t_s end_s min mean max threshold limit";
 
 /// Stretches to draw over all panels of a page.
 const MARKS: usize = 2_400;
@@ -153,7 +142,7 @@ impl<'a> Group<'a> {
 
     fn table(&self) -> Table {
         let run = self.run;
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let varied = run.varied();
         let most = (MARKS / drawn(run).count().max(1)).max(16);
         for shown in self.drawn() {

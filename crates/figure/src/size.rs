@@ -20,14 +20,7 @@ use std::collections::BTreeMap;
 
 pub(super) struct Size;
 
-const COLUMNS: [&str; 6] = [
-    "panel",
-    "group",
-    "level",
-    "statistic",
-    "delay_ns",
-    "packets",
-];
+const COLUMNS: &str = "panel group level statistic delay_ns packets";
 
 /// The columns of panels, of lines and of delays.
 const PANEL: usize = 0;
@@ -67,7 +60,7 @@ impl Figure for Size {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let Some(layout) = Layout::new(run) else {
             return table;
         };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Steps;
 
-const COLUMNS: [&str; 6] = ["panel", "of", "size_bytes", "kind", "delay_ns", "above_ns"];
+const COLUMNS: &str = "panel of size_bytes kind delay_ns above_ns";
 const PANEL: usize = 0;
 const ABOVE: usize = 5;
 /// A gap between sizes that is so many times the usual one ends those that lie close together, ...
@@ -33,7 +33,7 @@ impl Figure for Steps {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         let labels = labels(run);
         for one in shown(run).filter(|one| one.sweep < PANELS) {
             let panel = labels.get(one.sweep);

@@ -13,9 +13,10 @@ pub struct Table {
 }
 
 impl Table {
-    pub(super) fn new(columns: &[&'static str]) -> Self {
+    /// Of columns with these names, between blanks.
+    pub(super) fn new(columns: &'static str) -> Self {
         Self {
-            columns: columns.to_vec(),
+            columns: columns.split(' ').collect(),
             rows: Vec::new(),
         }
     }
@@ -24,6 +25,15 @@ impl Table {
     pub(super) fn row<const N: usize>(&mut self, values: [Value; N]) {
         debug_assert_eq!(N, self.columns.len());
         self.rows.push(values.into());
+    }
+
+    /// Adds a row that has these values alone, each in the column of this name.
+    pub(super) fn row_of<const N: usize>(&mut self, values: [(&str, Value); N]) {
+        let mut values = BTreeMap::from(values);
+        let row = self.columns.iter().map(|name| values.remove(name));
+        let row = row.map(Option::unwrap_or_default).collect();
+        self.rows.push(row);
+        debug_assert!(values.is_empty(), "{values:?}");
     }
 
     /// The number in this column that is the furthest from zero, of each value of another column.

@@ -11,9 +11,7 @@ use std::collections::BTreeMap;
 
 pub(super) struct TimeSeries;
 
-const COLUMNS: [&str; 10] = [
-    "panel", "kind", "t_s", "low_ns", "high_ns", "packets", "trial", "seq", "noise_ns", "who",
-];
+const COLUMNS: &str = "panel kind t_s low_ns high_ns packets trial seq noise_ns who";
 
 const RANGE: &str = "smallest to largest";
 const TAKEN: &str = "excursion, CPU taken by others";
@@ -88,7 +86,7 @@ impl Figure for TimeSeries {
     }
 
     fn table(&self, run: &RunData) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         if !run.any_answered() {
             // An axis of delays has no ends; the page says that nothing came back.
             return table;
@@ -101,13 +99,17 @@ impl Figure for TimeSeries {
                 rows(&mut table, panel, &bucket);
             }
             for excursion in marked(panel, shown, panels.len()) {
-                table.row(excursion_row(panel, shown, excursion));
+                excursion_row(&mut table, panel, shown, excursion);
             }
             for mark in happened(panel).iter() {
-                table.row(mark_row(panel, mark));
+                mark_row(&mut table, panel, mark);
             }
             for t in time.breaks(run, panel) {
-                table.row(break_row(panel, t));
+                table.row_of([
+                    ("panel", json!(panel.label)),
+                    ("kind", json!(NEXT_TRIAL)),
+                    ("t_s", seconds(t)),
+                ]);
             }
         }
         table
@@ -181,14 +183,14 @@ fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
     let t = seconds(bucket.first + (bucket.last - bucket.first) / 2);
     let mut row = |kind: &str, range: Option<(Nanos, Nanos)>, packets: u64| {
         let (low, high) = range.unzip();
-        let mut cells = [const { Value::Null }; COLUMNS.len()];
-        cells[0] = json!(panel.label);
-        cells[1] = json!(kind);
-        cells[2] = t.clone();
-        cells[3] = json!(low);
-        cells[4] = json!(high);
-        cells[5] = json!(packets);
-        table.row(cells);
+        table.row_of([
+            ("panel", json!(panel.label)),
+            ("kind", json!(kind)),
+            ("t_s", t.clone()),
+            ("low_ns", json!(low)),
+            ("high_ns", json!(high)),
+            ("packets", json!(packets)),
+        ]);
     };
     if bucket.answered > 0 {
         row(RANGE, bucket.range, bucket.answered);
@@ -198,12 +200,8 @@ fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
     }
 }
 
-fn excursion_row(
-    panel: &Panel,
-    shown: ShownDelay,
-    excursion: &Excursion,
-) -> [Value; COLUMNS.len()] {
-    [
+fn excursion_row(table: &mut Table, panel: &Panel, shown: ShownDelay, excursion: &Excursion) {
+    table.row([
         json!(panel.label),
         json!(kind(panel, shown, excursion)),
         seconds(excursion.t),
@@ -214,7 +212,7 @@ fn excursion_row(
         json!(excursion.seq),
         json!(excursion.noise_ns),
         json!(excursion.noise_who),
-    ]
+    ]);
 }
 
 /// What happened to the host, thinned to what can be seen apart.
@@ -228,30 +226,21 @@ fn happened(panel: &Panel) -> Marks {
     marks
 }
 
-/// Another trial or probe begins here.
-fn break_row(panel: &Panel, t: Nanos) -> [Value; COLUMNS.len()] {
-    let mut cells = [const { Value::Null }; COLUMNS.len()];
-    cells[0] = json!(panel.label);
-    cells[1] = json!(NEXT_TRIAL);
-    cells[2] = seconds(t);
-    cells
-}
-
-fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
+fn mark_row(table: &mut Table, panel: &Panel, mark: &Mark) {
     let (kind, what) = match mark.kind {
         Happening::SentinelGap => (GAP, None),
         Happening::Step => (CLOCK, Some("the real-time clock was set")),
         Happening::Suspend => (CLOCK, Some("the host was suspended")),
         Happening::SlowClockRead => (CLOCK, Some("a slow read")),
     };
-    let mut cells = [const { Value::Null }; COLUMNS.len()];
-    cells[0] = json!(panel.label);
-    cells[1] = json!(kind);
-    cells[2] = seconds(mark.t);
-    cells[5] = json!(mark.count);
-    cells[8] = json!(mark.length);
-    cells[9] = json!(what);
-    cells
+    table.row_of([
+        ("panel", json!(panel.label)),
+        ("kind", json!(kind)),
+        ("t_s", seconds(mark.t)),
+        ("packets", json!(mark.count)),
+        ("noise_ns", json!(mark.length)),
+        ("who", json!(what)),
+    ]);
 }
 
 /// Other processes are the cause where they had the CPU for at least half of what the packet took beyond the
