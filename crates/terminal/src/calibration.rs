@@ -75,8 +75,7 @@ const FROM: usize = 12;
 
 /// All that was found, what it is from in these lines.
 fn facts_table(facts: &[Fact], from: impl Fn(&Fact) -> Vec<String>) -> Table {
-    let mut table = Table::default();
-    table.row(HEADS.map(Cell::left).map(Cell::dim));
+    let mut table = Table::headed(HEADS.map(Cell::left));
     for fact in facts {
         let mut lines = from(fact).into_iter();
         let first = [
@@ -224,8 +223,7 @@ fn share(share: f64) -> Cell {
 fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
-    let mut table = Table::default();
-    table.row(before_and_after(&heads));
+    let mut table = before_and_after(&heads);
     for group in shown {
         let kind = measure(&group.before.measured);
         let mut cells: Vec<_> = own_levels(&group.before.measured, &heads).collect();
@@ -251,11 +249,10 @@ fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
     paragraph(title, Paint::Bold, style) + &table.render(style)
 }
 
-/// The heads of a table of predictions.
-fn before_and_after(heads: &[String]) -> Vec<Cell> {
+/// A table of predictions, with its heads.
+fn before_and_after(heads: &[String]) -> Table {
     let each = ["measured", "its model", "predicted"].map(Cell::new);
-    let cells = names(heads).chain(each).chain([Cell::left("expected")]);
-    cells.map(Cell::dim).collect()
+    Table::headed(names(heads).chain(each).chain([Cell::left("expected")]))
 }
 
 /// Loss, where there is any.
@@ -268,8 +265,7 @@ fn lost(groups: &[Predicted], style: &Style) -> String {
     };
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
-    let mut table = Table::default();
-    table.row(before_and_after(&heads));
+    let mut table = before_and_after(&heads);
     let losing: Vec<_> = shown.into_iter().filter(loses).collect();
     if losing.is_empty() {
         return String::new();

@@ -41,18 +41,10 @@ pub fn render(compared: &Compared, style: &Style) -> String {
 fn benchmark(found: &Benchmarks, style: &Style) -> String {
     let mut text = String::new();
     for rows in found.rows.chunk_by(|a, b| a.of == b.of) {
-        let mut table = Table::default();
         let heads = [rows[0].of.as_str(), "A", "B", "% of A"];
-        table.row(heads.into_iter().enumerate().map(|(at, head)| match at {
-            0 => Cell::left(head).dim(),
-            _ => Cell::new(head).dim(),
-        }));
+        let mut table = Table::headed(heads.map(Cell::new));
         for row in rows {
-            let paint = if row.differs {
-                Paint::Bold
-            } else {
-                Paint::Plain
-            };
+            let paint = Paint::Bold.when(row.differs);
             let [a, b] = &row.texts;
             table.row([
                 Cell::left(&row.heading),
@@ -89,9 +81,7 @@ fn circumstances(compared: &Compared, style: &Style) -> String {
             style,
         );
     }
-    let mut table = Table::default();
-    let heads = ["What else differs", "A", "B"].map(Cell::left);
-    table.row(heads.map(Cell::dim));
+    let mut table = Table::headed(["What else differs", "A", "B"].map(Cell::left));
     for difference in differences.iter().take(DIFFERENCES) {
         table.row(rows::circumstance(difference).map(|text| Cell::left(clipped(text, style))));
     }
@@ -163,31 +153,12 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
 }
 
 fn figures(rows: &[Row], wide: bool) -> Table {
-    let mut table = Table::default();
-    let heads = [
-        "",
-        "",
-        "A",
-        "B",
-        "B − A",
-        "",
-        "95 % interval",
-        "% of A",
-        "95 % interval",
-    ];
+    const INTERVAL: &str = "95 % interval";
+    let heads = ["", "", "A", "B", "B − A", "", INTERVAL, "% of A", INTERVAL];
     let kept = if wide { heads.len() } else { 8 };
-    table.row(
-        heads
-            .into_iter()
-            .take(kept)
-            .map(|head| Cell::new(head).dim()),
-    );
+    let mut table = Table::headed(heads.into_iter().take(kept).map(Cell::new));
     for row in rows {
-        let paint = if row.is_clear {
-            Paint::Bold
-        } else {
-            Paint::Plain
-        };
+        let paint = Paint::Bold.when(row.is_clear);
         let cells = [
             Cell::left(&row.quantity),
             Cell::left(&row.statistic),
@@ -209,16 +180,11 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
     if rows.len() < 3 {
         return String::new();
     }
-    let mut table = Table::default();
     let heads = [""].into_iter().chain(heads);
-    table.row(heads.map(|head| Cell::new(head).dim()));
+    let mut table = Table::headed(heads.map(Cell::new));
     let last = rows.len() - 1;
     for (at, (stage, cells)) in rows.into_iter().enumerate() {
-        let paint = if at == last {
-            Paint::Bold
-        } else {
-            Paint::Plain
-        };
+        let paint = Paint::Bold.when(at == last);
         let cells = [stage].into_iter().chain(cells);
         table.row(cells.map(|cell| Cell::painted(cell, paint)));
     }
@@ -254,7 +220,6 @@ fn overview(compared: &Compared, style: &Style) -> String {
 }
 
 fn overview_table(compared: &Compared, varied: &[String], full: bool, any_stage: bool) -> Table {
-    let mut table = Table::default();
     let quantiles: &[(&str, f64)] = if full {
         &[("p50", 0.5), ("p99", 0.99)]
     } else {
@@ -274,7 +239,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool, any_stage:
     let last = ["verdict", "mostly in"];
     let last = &last[..1 + usize::from(any_stage)];
     let heads = heads.chain(last.iter().copied().map(Cell::left));
-    table.row(heads.map(Cell::dim));
+    let mut table = Table::headed(heads);
     for pair in &compared.comparison.pairs {
         let level = |name: &String| {
             let level = level_of(&pair.pair.factors, name);
@@ -282,11 +247,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool, any_stage:
         };
         let cells = varied.iter().map(|name| Cell::left(level(name)));
         let lost = rows::loss(pair, compared.comparison.looks);
-        let paint = if lost.is_clear {
-            Paint::Warning
-        } else {
-            Paint::Plain
-        };
+        let paint = Paint::Warning.when(lost.is_clear);
         let cells = cells.chain([Cell::new(lost.a), Cell::painted(lost.b, paint)]);
         let each = quantiles
             .iter()

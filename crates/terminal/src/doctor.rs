@@ -50,13 +50,8 @@ fn stamps(checkup: &Checkup, style: &Style) -> String {
     if checkup.stamps.is_empty() {
         return String::new();
     }
-    let mut table = Table::default();
-    let columns = StampPoint::ALL.map(|point| Cell::new(point.name()).dim());
-    table.row(
-        [Cell::default(), Cell::default()]
-            .into_iter()
-            .chain(columns),
-    );
+    let points = StampPoint::ALL.into_iter().map(|point| point.name());
+    let mut table = Table::headed(["", ""].into_iter().chain(points).map(Cell::new));
     for row in &checkup.stamps {
         table.row(stamp_cells(row));
     }
@@ -149,13 +144,7 @@ fn noise_cells(floor: &NoiseFloor) -> Vec<Cell> {
 }
 
 fn heading<const N: usize>(columns: [&str; N]) -> Table {
-    let mut table = Table::default();
-    table.row(
-        [Cell::default()]
-            .into_iter()
-            .chain(columns.map(|name| Cell::new(name).dim())),
-    );
-    table
+    Table::headed([""].into_iter().chain(columns).map(Cell::new))
 }
 
 fn duration(ns: i64) -> Cell {

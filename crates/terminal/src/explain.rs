@@ -89,8 +89,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     if conditions.len() < 2 {
         return String::new();
     }
-    let shown = shown(conditions.len(), style);
-    let mut table = Table::default();
+    let shown = style.shown(conditions.len(), SHOWN);
     let lost = conditions
         .iter()
         .any(|condition| condition.loss_share > 0.0);
@@ -104,7 +103,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
         Cell::new("lost"),
     ];
     let columns = if lost { head.len() } else { head.len() - 1 };
-    table.row(head.into_iter().take(columns).map(Cell::dim));
+    let mut table = Table::headed(head.into_iter().take(columns));
     for condition in conditions.iter().take(shown) {
         table.row(row(condition).into_iter().take(columns));
     }
@@ -160,10 +159,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
     if of_late.is_empty() {
         return String::new();
     }
-    let shown = match style.verbose {
-        true => of_late.len(),
-        false => of_late.len().min(SHOWN_STAGES),
-    };
+    let shown = style.shown(of_late.len(), SHOWN_STAGES);
     let each = of_late.iter().take(shown);
     let tables: String = each.map(|stages| of_condition(stages, style)).collect();
     let note = match found.run_load_causes().next() {
@@ -181,14 +177,13 @@ fn of_condition(stages: &StageTimes, style: &Style) -> String {
         "" => String::new(),
         label => paragraph(&format!("{label}:"), Paint::Dim, style),
     };
-    let mut table = Table::default();
     let heads = [
         "Mean by stage",
         "packets not late",
         "late packets: excess",
         "share",
     ];
-    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut table = Table::headed(heads.map(Cell::new));
     for [usual, more] in in_common(&stages.usual, &stages.excess) {
         let each = more.ns / stages.late as f64;
         table.row([
@@ -216,12 +211,11 @@ fn ways(found: &Explanation, style: &Style) -> String {
     if found.ways.is_empty() {
         return String::new();
     }
-    let mut table = Table::default();
     let quantiles = QUANTILES.map(|q| Cell::new(statistic_name(Functional::Quantile(q))));
     let head = [Cell::left("Above minimum, by direction")].into_iter();
     let head = head.chain(quantiles).chain([Cell::left("clocks")]);
-    table.row(head.map(Cell::dim));
-    let shown = shown(found.ways.len(), style);
+    let mut table = Table::headed(head);
+    let shown = style.shown(found.ways.len(), SHOWN);
     for way in found.ways.iter().take(shown) {
         let name = [Cell::left(way_name(way))].into_iter();
         let above = way.above.map(|ns| Cell::new(or_unknown(ns, whole)));
@@ -232,7 +226,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
 
 fn causes(found: &Explanation, style: &Style) -> String {
     let causes: Vec<&Cause> = found.found().collect();
-    let shown = shown(causes.len(), style);
+    let shown = style.shown(causes.len(), SHOWN);
     let mut text = match causes.is_empty() {
         true => String::new(),
         false => paragraph("Causes, worst first", Paint::Dim, style),
@@ -252,10 +246,6 @@ fn asked_for(found: &Explanation, style: &Style) -> String {
     let head = "Part of the condition, and not ranked";
     let lines = lines.iter().map(|line| indented("- ", line, style));
     paragraph(head, Paint::Dim, style) + &lines.collect::<String>()
-}
-
-fn shown(all: usize, style: &Style) -> usize {
-    if style.verbose { all } else { all.min(SHOWN) }
 }
 
 fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
@@ -306,9 +296,8 @@ fn effects(found: &Explanation, style: &Style) -> String {
     if found.effects.is_empty() {
         return String::new();
     }
-    let mut table = Table::default();
     let heads = ["What was varied", "median response", "", "p99", ""];
-    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut table = Table::headed(heads.map(Cell::new));
     for effect in &found.effects {
         table.row(
             [Cell::new(effect.label())]
@@ -321,13 +310,8 @@ fn effects(found: &Explanation, style: &Style) -> String {
 
 fn shifts(effect: &Effect) -> impl Iterator<Item = Cell> {
     effect.shifts.iter().flat_map(|shift| {
-        let paint = if shift.is_sure() {
-            Paint::Bold
-        } else {
-            Paint::Plain
-        };
         [
-            Cell::painted(difference(shift), paint),
+            Cell::painted(difference(shift), Paint::Bold.when(shift.is_sure())),
             Cell::left(interval(shift)).dim(),
         ]
     })
@@ -339,7 +323,7 @@ fn changes(found: &Explanation, style: &Style) -> String {
     if changes.is_empty() && visible.is_none() {
         return String::new();
     }
-    let shown = shown(changes.len(), style);
+    let shown = style.shown(changes.len(), SHOWN);
     let lines = changes.iter().take(shown).map(sentence).chain(visible);
     let lines = lines.map(|line| indented("- ", &line, style));
     paragraph("Changes of the median", Paint::Dim, style)

@@ -36,6 +36,11 @@ pub enum Paint {
 }
 
 impl Paint {
+    /// This one where that is so, else none.
+    pub const fn when(self, is_so: bool) -> Self {
+        if is_so { self } else { Paint::Plain }
+    }
+
     const fn code(self) -> &'static str {
         match self {
             Paint::Plain => "",
@@ -62,6 +67,11 @@ impl Style {
     /// The columns to fill.
     pub(crate) fn columns(&self) -> usize {
         usize::from(self.width.max(80))
+    }
+
+    /// How many of all are shown: a few, unless everything is asked for.
+    pub(crate) fn shown(&self, all: usize, few: usize) -> usize {
+        if self.verbose { all } else { all.min(few) }
     }
 
     /// `text` with this emphasis, where colour is allowed.

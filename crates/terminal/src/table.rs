@@ -70,6 +70,13 @@ pub struct Table {
 }
 
 impl Table {
+    /// With these heads.
+    pub fn headed(heads: impl IntoIterator<Item = Cell>) -> Self {
+        let mut table = Self::default();
+        table.row(heads.into_iter().map(Cell::dim));
+        table
+    }
+
     /// Of these choices the first one whose table has room on the terminal, or else the last; with that table. What is
     /// said of it depends on the choice.
     pub fn first_that_fits<C: Default>(

@@ -195,21 +195,12 @@ fn spread_name(traced: &Traced<'_>) -> &'static str {
 
 fn figures_heading(traced: &Traced<'_>, layout: Layout) -> Vec<Cell> {
     let names = match layout {
-        Layout::Narrow => vec!["DSCP", "lost", "median"],
-        _ => vec!["DSCP", "lost", "min", "median", spread_name(traced)],
+        Layout::Narrow => vec!["lost", "median"],
+        _ => vec!["lost", "min", "median", spread_name(traced)],
     };
-    let mut cells: Vec<Cell> = names
-        .into_iter()
-        .enumerate()
-        .map(|(at, name)| {
-            if at == 0 {
-                Cell::left(name)
-            } else {
-                Cell::new(name)
-            }
-            .dim()
-        })
-        .collect();
+    let names = names.into_iter().map(Cell::new);
+    let cells = [Cell::left("DSCP")].into_iter().chain(names);
+    let mut cells: Vec<Cell> = cells.map(Cell::dim).collect();
     leave_class_out(traced, &mut cells);
     cells
 }
@@ -267,13 +258,7 @@ fn address_lines(
     first: bool,
     address: Option<IpAddr>,
 ) -> Vec<Line> {
-    let ttl_cell = |shown: bool| {
-        Cell::new(if shown {
-            format!("{ttl:>3}")
-        } else {
-            String::new()
-        })
-    };
+    let ttl_cell = |shown: bool| Cell::new(shown.then(|| format!("{ttl:>3}")).unwrap_or_default());
     let address_cell = match address {
         Some(address) => Cell::left(address.to_string()),
         None if is_asked(traced, ttl) => Cell::left("no answer").dim(),

@@ -51,23 +51,13 @@ fn head(found: &ImportedFile) -> String {
 fn figures(found: &ImportedFile) -> Table {
     let imported = &found.imported;
     let several = imported.streams.len() > 1;
-    let mut table = Table::default();
     let theirs = Cell::new(format!("{} says", imported.format));
-    let heads = row(
-        several,
-        "stream",
-        Cell::left("figure"),
-        theirs,
-        Cell::new("its packets give"),
-    );
-    table.row(heads.map(Cell::dim));
+    let ours = Cell::new("its packets give");
+    let heads = row(several, "stream", Cell::left("figure"), theirs, ours);
+    let mut table = Table::headed(heads);
     for said in &imported.said {
         let recomputed = or_unknown(said.ours, |value| shown(value, said.unit));
-        let paint = if disagrees(found, said) {
-            Paint::Warning
-        } else {
-            Paint::Plain
-        };
+        let paint = Paint::Warning.when(disagrees(found, said));
         table.row(row(
             several,
             stream_name(imported, said.stream),

@@ -28,10 +28,9 @@ pub(super) fn section(loaded: &[Working<'_>], style: &Style) -> String {
 type Quantile = fn(&Distribution) -> Option<i64>;
 
 fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
-    let mut table = Table::default();
     let heads = loaded.iter().map(|part| part.load);
     let heads = ["", "idle"].into_iter().chain(heads);
-    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut table = Table::headed(heads.map(Cell::new));
     // What no part has is left out.
     let mut line = |label: &str, idle: String, parts: &dyn Fn(&Working<'_>) -> Option<String>| {
         let parts = loaded.iter().map(|part| parts(part).unwrap_or_default());

@@ -27,15 +27,10 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut table = Table::default();
     let carried = |of: &Carried| rows.iter().any(|(_, d)| of(d).is_some());
     let upper: Vec<_> = UPPER.iter().filter(|(_, of)| carried(of)).collect();
     let heads = HEAD.into_iter().chain(upper.iter().map(|(head, _)| *head));
-    table.row(
-        heads
-            .chain(["max"])
-            .map(|head| Cell::painted(head, Paint::Dim)),
-    );
+    let mut table = Table::headed(heads.chain(["max"]).map(Cell::new));
     for (label, distribution) in &rows {
         let quantiles = upper.iter().map(|(_, of)| of(distribution));
         table.row(row(label, distribution, quantiles));
@@ -173,8 +168,7 @@ fn one_way_note(clock: ReflectorClock) -> String {
 
 /// Intervals at 95 %, and why some are not given.
 fn intervals(rows: &[(&str, &Distribution)], style: &Style) -> String {
-    let mut table = Table::default();
-    table.row(["95 % interval", "mean", "p50", "p99"].map(|head| Cell::painted(head, Paint::Dim)));
+    let mut table = Table::headed(["95 % interval", "mean", "p50", "p99"].map(Cell::new));
     let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (label, d) in rows {
         let label = label.trim_end_matches([' ', '¹', '²', '³']);

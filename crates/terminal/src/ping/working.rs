@@ -84,7 +84,6 @@ fn sentence(stream: &StreamReport) -> String {
 
 fn table(working: &Working<'_>) -> Table {
     let (idle, loaded) = (working.idle.summary, working.loaded.summary);
-    let mut table = Table::default();
     // A quantile that neither has packets enough for is left out.
     let carried = |at: &&str| {
         [idle, loaded]
@@ -96,7 +95,7 @@ fn table(working: &Working<'_>) -> Table {
         .iter()
         .flat_map(|at| [format!("{at} idle"), "loaded".to_owned()]);
     let heads = std::iter::once(String::new()).chain(heads);
-    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut table = Table::headed(heads.map(Cell::new));
     let mut line = |label: Cell, value: &dyn Fn(&AnatomyAt) -> Option<f64>, paint| {
         let cell = |(summary, at): (&Summary, &str)| {
             let ns = summary.anatomy_at(at).and_then(value);

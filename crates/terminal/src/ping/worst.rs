@@ -1,6 +1,6 @@
 //! The worst few responses, and the largest part of each.
 
-use crate::style::{Paint, Style};
+use crate::style::Style;
 use crate::table::{Cell, Table};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::anatomy::Part;
@@ -17,12 +17,10 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     if worst.len() < 2 {
         return String::new(); // one packet has been shown already
     }
-    let mut table = Table::default();
-    let dim = |head| Cell::painted(head, Paint::Dim);
-    let largest = Cell::left("largest part").dim();
-    table.row([dim("Worst"), dim("at"), dim("response"), largest]);
-    let shown = if style.verbose { worst.len() } else { SHOWN };
-    for worst in worst.iter().take(shown) {
+    let heads = ["Worst", "at", "response"].map(Cell::new);
+    let heads = heads.into_iter().chain([Cell::left("largest part")]);
+    let mut table = Table::headed(heads);
+    for worst in worst.iter().take(style.shown(worst.len(), SHOWN)) {
         table.row(row(worst, ping));
     }
     table.render(style)

@@ -80,7 +80,6 @@ fn one(run: &RunData, name: &str, column: &str, style: &Style) -> String {
 }
 
 fn table(both: &BothRuns, shown: Shown) -> Table {
-    let mut table = Table::default();
     let [first, second] = &columns(both);
     let compared = [first, second, "ratio"];
     let mut blocks: Vec<Block<'_>> = vec![("p50", &compared)];
@@ -94,7 +93,7 @@ fn table(both: &BothRuns, shown: Shown) -> Table {
         let rest = heads.iter().skip(1).map(|_| "");
         ["", above].into_iter().chain(rest).map(Cell::new)
     });
-    table.row(above.chain(names).map(Cell::dim));
+    let mut table = Table::headed(above.chain(names));
     let heads = both.heads.iter().map(Cell::left);
     let heads: Vec<_> = heads
         .chain((both.heads.is_empty()).then(Cell::default))

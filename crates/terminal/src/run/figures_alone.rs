@@ -5,10 +5,9 @@ use crate::table::{Cell, Table};
 use delaylab_view::run::figures_alone::FiguresAlone;
 
 pub(super) fn section(figures: &FiguresAlone, style: &Style) -> String {
-    let mut table = Table::default();
     let heads = figures.heads.iter().map(Cell::new);
     let heads = [Cell::left("stream")].into_iter().chain(heads);
-    table.row(heads.map(Cell::dim));
+    let mut table = Table::headed(heads);
     for (stream, cells) in &figures.rows {
         let cells = cells.iter().map(Cell::new);
         table.row([Cell::left(stream)].into_iter().chain(cells));

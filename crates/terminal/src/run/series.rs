@@ -24,10 +24,9 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 
 /// A row for each series.
 fn below_each_other(run: &RunData, style: &Style) -> String {
-    let mut table = Table::default();
     let heads = ["Over time", "of"].map(Cell::left).into_iter();
     let heads = heads.chain(["mean", "max"].map(Cell::new));
-    table.row(heads.map(Cell::dim));
+    let mut table = Table::headed(heads);
     for shown in run.series.iter().filter(|shown| has_any(shown)) {
         let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
         let max = has_maximum(&shown.series).then_some(shown.max);
@@ -153,7 +152,6 @@ fn of_combination<'a>(kind: &'a [SeriesShown], factors: &[Factor]) -> Option<&'a
 }
 
 fn table(factors: &[&str], kinds: &[&[SeriesShown]], rows: &[&[Factor]]) -> Table {
-    let mut table = Table::default();
     let heads = kinds.iter().flat_map(|kind| {
         let max = has_column_of_maximum(kind).then_some("max");
         [kind[0].series.as_str()]
@@ -162,7 +160,7 @@ fn table(factors: &[&str], kinds: &[&[SeriesShown]], rows: &[&[Factor]]) -> Tabl
             .map(Cell::new)
     });
     let names = factors.iter().map(|name| Cell::left(*name));
-    table.row(names.chain(heads).map(Cell::dim));
+    let mut table = Table::headed(names.chain(heads));
     for combination in rows {
         let label = |name| level_of(combination, name).map_or("", |level| &level.label);
         let levels = factors.iter().map(|name| Cell::left(label(name)));

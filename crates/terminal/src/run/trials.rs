@@ -38,10 +38,9 @@ fn empty(apart: &Apart<'_>) -> &'static [&'static str] {
 }
 
 fn table(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> Table {
-    let mut table = Table::default();
     let heads = columns.heads();
     let row = |levels: &[&str], figures: Vec<String>| row(levels, &heads, figures, left_out);
-    table.row(row(&apart.heads, heads.clone()).into_iter().map(Cell::dim));
+    let mut table = Table::headed(row(&apart.heads, heads.clone()));
     for (levels, _, summary) in &apart.rows {
         table.row(row(levels, columns.cells(summary)));
     }

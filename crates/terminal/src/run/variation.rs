@@ -82,7 +82,6 @@ fn grouped(
     (of, head): (Of, &str),
     columns: &[&str],
 ) -> Table {
-    let mut table = Table::default();
     let blank = || Cell::default();
     let above = (1..factors.len()).map(|_| blank());
     let above = [Cell::left(head)].into_iter().chain(above);
@@ -91,7 +90,7 @@ fn grouped(
         let rest = (1..columns.len()).map(|_| blank());
         [blank(), Cell::new(*probe)].into_iter().chain(rest)
     });
-    table.row(above.chain(names).map(Cell::dim));
+    let mut table = Table::headed(above.chain(names));
     let levels = factors.iter().map(|name| Cell::left(*name));
     let heads = probes.iter().flat_map(|_| {
         let heads = columns.iter().map(|head| Cell::new(*head));
@@ -140,7 +139,6 @@ fn below_each_other(run: &RunData, groups: &[&Group], of: Of, style: &Style) -> 
 }
 
 fn plain(run: &RunData, groups: &[&Group], of: Of, left_out: &[&str]) -> Table {
-    let mut table = Table::default();
     let factors = run.varied();
     let kept = |head: &&str| !left_out.contains(head);
     let heads = HEADS
@@ -148,7 +146,7 @@ fn plain(run: &RunData, groups: &[&Group], of: Of, left_out: &[&str]) -> Table {
         .filter(|head| kept(head))
         .map(|head| Cell::new(run.delay_words(head)));
     let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
-    table.row(lead.chain(heads).map(Cell::dim));
+    let mut table = Table::headed(lead.chain(heads));
     let shown = run.shown_delay();
     for group in groups {
         let lead = factors.iter().map(|name| Cell::left(group.level(name)));
