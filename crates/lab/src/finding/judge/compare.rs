@@ -41,10 +41,11 @@ pub(super) fn compare(
     let question = ComparisonContext {
         relation,
         measured,
+        evaluation: &evaluation,
         scales: is_scale(left) && is_scale(right),
         dimension,
     };
-    if let Err(reason) = question.settle(&mut compared, &evaluation, &a, &b) {
+    if let Err(reason) = question.settle(&mut compared, &a, &b) {
         compared.reason = reason;
     }
     (compared, evaluation.evidence())
@@ -158,47 +159,35 @@ impl Range {
 struct ComparisonContext<'a> {
     relation: &'a Relation,
     measured: &'a Measured<'a>,
+    evaluation: &'a Evaluation<'a>,
     scales: bool,
     dimension: Dimension,
 }
 
 impl ComparisonContext<'_> {
-    fn settle(
-        &self,
-        compared: &mut Compared,
-        evaluation: &Evaluation<'_>,
-        a: &Term,
-        b: &Term,
-    ) -> Result<(), String> {
+    fn settle(&self, compared: &mut Compared, a: &Term, b: &Term) -> Result<(), String> {
         self.check_unit()?;
-        if let (Some(none), Term::Constant(claimed)) = (evaluation.without_steps(a), b) {
+        if let (Some(none), Term::Constant(claimed)) = (self.evaluation.without_steps(a), b) {
             compared.right = finite(*claimed);
             (compared.verdict, compared.reason) = steps::absent(none, self.relation, *claimed);
             return Ok(());
         }
-        if let (Term::Constant(claimed), Some(none)) = (a, evaluation.without_steps(b)) {
+        if let (Term::Constant(claimed), Some(none)) = (a, self.evaluation.without_steps(b)) {
             compared.left = finite(*claimed);
             let turned = self.relation.turned_round();
             (compared.verdict, compared.reason) = steps::absent(none, &turned, *claimed);
             return Ok(());
         }
-        let found = self.by_intervals(compared, evaluation, a, b);
+        let found = self.by_intervals(compared, a, b);
         let is_open = compared.ends.low.is_none() || compared.ends.high.is_none();
         if compared.verdict == Verdict::Undecided && is_open {
-            return self
-                .by_sure_ends(compared, evaluation, a, b)
-                .map_or(found, Ok);
+            return self.by_sure_ends(compared, a, b).map_or(found, Ok);
         }
         found
     }
 
-    fn by_intervals(
-        &self,
-        compared: &mut Compared,
-        evaluation: &Evaluation<'_>,
-        a: &Term,
-        b: &Term,
-    ) -> Result<(), String> {
+    fn by_intervals(&self, compared: &mut Compared, a: &Term, b: &Term) -> Result<(), String> {
+        let evaluation = self.evaluation;
         let ends = [a, b].map(|term| evaluation.possible(term));
         let unseen: Vec<String> = [a, b]
             .iter()
@@ -207,7 +196,7 @@ impl ComparisonContext<'_> {
         let is_bound = [a, b].iter().any(|term| matches!(term, Term::Constant(_)));
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
-        compared.by = self.by(&a, &b, evaluation)?;
+        compared.by = self.by(&a, &b)?;
         let (bounds, operator, value) = interval_by(compared.by, &a, &b, evaluation)?;
         let bounds = within(bounds, ends::result(operator, ends[0], ends[1]));
         let equal = match compared.by {
@@ -227,7 +216,7 @@ impl ComparisonContext<'_> {
         let excess = range.excess(value, &bounds).powi(power);
         let undecided = compared.verdict == Verdict::Undecided;
         if undecided && excess < MAX_FACTOR && bounds.low.is_finite() && bounds.high.is_finite() {
-            self.more(compared, &bounds, excess, evaluation);
+            self.more(compared, &bounds, excess);
         }
         compared.reason = self.reason(compared, &bounds, value);
         for clause in unseen {
@@ -235,21 +224,15 @@ impl ComparisonContext<'_> {
             compared.reason.push_str(&clause);
         }
         if compared.verdict == Verdict::Undecided {
-            let settle = self.what_would_settle(compared, &bounds, evaluation);
+            let settle = self.what_would_settle(compared, &bounds);
             compared.reason.push_str(&settle);
         }
         Ok(())
     }
 
     /// Decides by the ends between which both sides surely are, where an interval is missing; `None` where these leave it open.
-    fn by_sure_ends(
-        &self,
-        compared: &mut Compared,
-        evaluation: &Evaluation<'_>,
-        a: &Term,
-        b: &Term,
-    ) -> Option<()> {
-        let ends = [a, b].map(|term| evaluation.sure_ends(term));
+    fn by_sure_ends(&self, compared: &mut Compared, a: &Term, b: &Term) -> Option<()> {
+        let ends = [a, b].map(|term| self.evaluation.sure_ends(term));
         let is_share = matches!(self.relation, Relation::About { relative: true, .. });
         let (by, operator, centre) = match is_share {
             true => (ComparisonScale::Ratio, Operator::Over, 1.0),
@@ -268,7 +251,7 @@ impl ComparisonContext<'_> {
             from_packets: 1.0,
             packets: None,
         });
-        let [left, right] = [a, b].map(|term| evaluation.value(term));
+        let [left, right] = [a, b].map(|term| self.evaluation.value(term));
         let value = operator.apply(left, right);
         if verdict == Verdict::Undecided || !value.is_finite() {
             return None;
@@ -294,13 +277,8 @@ impl ComparisonContext<'_> {
 
     /// Sets the number of further packets or repeats that would decide the comparison. More packets reduce only their
     /// part of the variance, and none where each trial has one number; more repeats reduce all of it.
-    fn more(
-        &self,
-        compared: &mut Compared,
-        bounds: &Bounds,
-        excess: f64,
-        evaluation: &Evaluation<'_>,
-    ) {
+    fn more(&self, compared: &mut Compared, bounds: &Bounds, excess: f64) {
+        let evaluation = self.evaluation;
         let packets = packets_that_settle(bounds.from_packets, excess);
         let (count, of_series) = (evaluation.count(), evaluation.has_series());
         let packets = packets.filter(|_| !bounds.repeats_differ && !of_series && count > 0);
@@ -338,16 +316,11 @@ impl ComparisonContext<'_> {
     /// Compare by ratio or by difference? By ratio for two scales and for `≈ … within 5 %`, if nearly all resamples
     /// of both values are positive. If not, scales are compared by difference, and `≈ … within 5 %` is an error unless
     /// the values are equal.
-    fn by(
-        &self,
-        a: &Replicates,
-        b: &Replicates,
-        evaluation: &Evaluation<'_>,
-    ) -> Result<ComparisonScale, String> {
+    fn by(&self, a: &Replicates, b: &Replicates) -> Result<ComparisonScale, String> {
         // Two values that are equal beyond doubt are within any share of each other, also where both are 0.
         let are_equal = || {
             let difference = Replicates::combine(&[a, b], |x| x[0] - x[1]);
-            let bounds = evaluation.interval(&difference);
+            let bounds = self.evaluation.interval(&difference);
             bounds.is_ok_and(|bounds| bounds.low == 0.0 && bounds.high == 0.0)
         };
         let positive = a.is_positive() && b.is_positive();
@@ -393,12 +366,8 @@ impl ComparisonContext<'_> {
         format!("{left} against {right}: the {name} is {value}, at 95 % {ends}{repeats}")
     }
 
-    fn what_would_settle(
-        &self,
-        compared: &Compared,
-        bounds: &Bounds,
-        evaluation: &Evaluation<'_>,
-    ) -> String {
+    fn what_would_settle(&self, compared: &Compared, bounds: &Bounds) -> String {
+        let evaluation = self.evaluation;
         if !(bounds.low.is_finite() && bounds.high.is_finite()) {
             return match (evaluation.open_end(), evaluation.has_extreme()) {
                 (Some(why), _) => format!("; {why}"),
