@@ -137,15 +137,11 @@ impl<'a> Evaluation<'a> {
 
     /// The value of a term from all data.
     pub(super) fn value(&self, term: &Term) -> f64 {
-        let leaves = self.plan.leaves.iter();
-        let leaves: Vec<f64> = leaves
-            .map(|leaf| leaf.point().unwrap_or(f64::NAN))
-            .collect();
         let fits = self.fits.iter();
         let fits: Vec<f64> = fits
             .map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit.value))
             .collect();
-        term.value(&leaves, &fits)
+        term.value(&self.plan.points(), &fits)
     }
 
     /// Where two numbers are open on the side on which their difference is, the reason is that of the first.
@@ -167,18 +163,7 @@ impl<'a> Evaluation<'a> {
     /// The smallest and the largest possible value of a term, infinite if unknown: a delay minus a constant c is at least −c,
     /// two shares differ by 1 at most.
     pub(super) fn possible(&self, term: &Term) -> (f64, f64) {
-        match term {
-            Term::Leaf(index) => self.plan.leaves[*index].possible(),
-            Term::Constant(value) => (*value, *value),
-            Term::Fit(_) => ends::ANY,
-            Term::Negative(inner) => {
-                let (least, most) = self.possible(inner);
-                (-most, -least)
-            }
-            Term::Binary(operator, a, b) => {
-                ends::result(*operator, self.possible(a), self.possible(b))
-            }
-        }
+        ends::of_term(term, &|leaf| self.plan.leaves[leaf].possible())
     }
 
     /// Is any statistic of a series over time?

@@ -57,6 +57,12 @@ pub(super) struct Plan {
 type Planned = Result<(Term, Dimension), NoValue>;
 
 impl Plan {
+    /// The value of each leaf from all data; NaN where it has none.
+    pub(super) fn points(&self) -> Vec<f64> {
+        let points = self.leaves.iter().map(Leaf::point);
+        points.map(|point| point.unwrap_or(f64::NAN)).collect()
+    }
+
     pub(super) fn term(
         &mut self,
         value: &Value,
@@ -341,11 +347,7 @@ pub(super) fn point(
 ) -> Result<(f64, Dimension), NoValue> {
     let mut plan = Plan::default();
     let (term, dimension) = plan.term(value, selection, measured)?;
-    let values: Vec<f64> = plan
-        .leaves
-        .iter()
-        .map(|leaf| leaf.point().unwrap_or(f64::NAN))
-        .collect();
+    let values = plan.points();
     let fits = plan.fits.iter();
     let fits: Vec<f64> = fits.map(|fit| fit.statistic(&fit.pick(&values))).collect();
     let value = term.value(&values, &fits);

@@ -1,9 +1,24 @@
 //! Arithmetic on ranges: between which ends a result is if each number is between its own.
 
 use crate::finding::check::Operator;
+use crate::finding::judge::plan::Term;
 
 /// A range of which nothing is known.
 pub(in crate::finding::judge) const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// The range of a term, where that of each leaf is this.
+pub(super) fn of_term(term: &Term, of_leaf: &impl Fn(usize) -> (f64, f64)) -> (f64, f64) {
+    match term {
+        Term::Constant(value) => (*value, *value),
+        Term::Leaf(index) => of_leaf(*index),
+        Term::Fit(_) => ANY,
+        Term::Negative(inner) => {
+            let (low, high) = of_term(inner, of_leaf);
+            (-high, -low)
+        }
+        Term::Binary(operator, a, b) => result(*operator, of_term(a, of_leaf), of_term(b, of_leaf)),
+    }
+}
 
 /// The range of a result.
 pub(in crate::finding::judge) fn result(

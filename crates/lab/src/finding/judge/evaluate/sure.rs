@@ -7,18 +7,7 @@ use crate::finding::judge::plan::Term;
 impl Evaluation<'_> {
     /// The ends of a term; infinite where nothing bounds it.
     pub(in crate::finding::judge) fn sure_ends(&self, term: &Term) -> (f64, f64) {
-        match term {
-            Term::Constant(value) => (*value, *value),
-            Term::Leaf(index) => self.sure_ends_of_leaf(*index),
-            Term::Fit(_) => ends::ANY,
-            Term::Negative(inner) => {
-                let (low, high) = self.sure_ends(inner);
-                (-high, -low)
-            }
-            Term::Binary(operator, a, b) => {
-                ends::result(*operator, self.sure_ends(a), self.sure_ends(b))
-            }
-        }
+        ends::of_term(term, &|leaf| self.sure_ends_of_leaf(leaf))
     }
 
     /// Those of its interval as far as it has one, else those that its values came to often enough.
