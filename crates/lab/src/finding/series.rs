@@ -7,6 +7,7 @@
 //! from the values, weighted by how long each held; their spread comes from whole trials.
 
 use super::dimension::Dimension;
+use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_stats::functional::Basis;
@@ -51,7 +52,7 @@ impl Stretches {
             min: each(|sum| sum.min),
             mean: each(|sum| sum.area / sum.length),
             max: each(|sum| sum.max),
-            held: held(points, values, scale),
+            held: rising(points, values, scale),
         })
     }
 
@@ -82,17 +83,21 @@ impl Stretches {
     }
 }
 
-fn held(points: &[SeriesPoint], values: &[SeriesValue], scale: f64) -> Vec<(f64, f64)> {
+/// Each value of a series with how long it had it. One that was thinned has its values beside it: those of its points are means.
+pub fn held(points: &[SeriesPoint], values: &[SeriesValue]) -> Vec<(f64, Nanos)> {
     let kept = values.iter().map(|value| (value.value, value.length));
     let means = points.iter().map(|point| (point.mean, point.length));
-    let mut held: Vec<(f64, f64)> = if values.is_empty() {
-        means
-            .map(|(value, length)| (value * scale, length as f64))
-            .collect()
-    } else {
-        kept.map(|(value, length)| (value * scale, length as f64))
-            .collect()
-    };
+    match values {
+        [] => means.collect(),
+        _ => kept.collect(),
+    }
+}
+
+/// The same in rising order of the values, each times `scale`.
+fn rising(points: &[SeriesPoint], values: &[SeriesValue], scale: f64) -> Vec<(f64, f64)> {
+    let held = held(points, values).into_iter();
+    let held = held.map(|(value, length)| (value * scale, length as f64));
+    let mut held: Vec<(f64, f64)> = held.collect();
     held.retain(|(value, length)| !value.is_nan() && *length > 0.0);
     held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     held

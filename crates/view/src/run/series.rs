@@ -7,10 +7,11 @@
 use super::{TrialData, limits};
 use crate::words::either;
 use delaylab_lab::experiment::Resolved;
+use delaylab_lab::finding::series::held;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
-use delaylab_model::series::{COUNTS, SeriesPoint, SeriesValue};
+use delaylab_model::series::{COUNTS, SeriesPoint};
 use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use delaylab_topology::build;
@@ -327,20 +328,6 @@ impl<'a> Everything<'a> {
     }
 }
 
-/// A series that was thinned has its values beside it: those of its points are means.
-fn held(points: &[SeriesPoint], values: &[SeriesValue]) -> Vec<(f64, Nanos)> {
-    match values {
-        [] => points
-            .iter()
-            .map(|point| (point.mean, point.length))
-            .collect(),
-        values => values
-            .iter()
-            .map(|value| (value.value, value.length))
-            .collect(),
-    }
-}
-
 fn factors(trial: &TrialData) -> &[Factor] {
     &trial.stream.factors
 }
@@ -537,6 +524,7 @@ fn joined(points: &[SeriesPoint]) -> Option<SeriesPoint> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::series::SeriesValue;
 
     fn point(of: &str, t: i64, value: f64) -> SeriesPoint {
         SeriesPoint {
