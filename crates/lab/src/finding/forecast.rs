@@ -134,9 +134,7 @@ fn of_claim<'a>(
         }
         Claim::Not(inner) => of_claim(inner, compared, scale).not(),
         Claim::Compare(comparison) => {
-            let lefts = std::iter::once(&comparison.first);
-            let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
-            let sides = lefts.zip(comparison.rest.iter().map(|(_, right)| right));
+            let sides = comparison.pairs().map(|(left, _, right)| (left, right));
             let each = sides.zip(compared);
             Forecast::all(each.map(|(sides, compared)| of_comparison(sides, compared, scale)))
         }

@@ -48,6 +48,16 @@ pub struct Comparison {
     pub rest: Vec<(Relation, Value)>,
 }
 
+impl Comparison {
+    /// Each two values that are compared, and how.
+    pub fn pairs(&self) -> impl Iterator<Item = (&Value, &Relation, &Value)> {
+        let rights = self.rest.iter().map(|(_, right)| right);
+        let lefts = std::iter::once(&self.first).chain(rights);
+        let pairs = lefts.zip(&self.rest);
+        pairs.map(|(left, (relation, right))| (left, relation, right))
+    }
+}
+
 /// The relation between the left and the right value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Relation {

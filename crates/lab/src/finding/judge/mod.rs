@@ -191,10 +191,8 @@ impl<'a> Judging<'a> {
     }
 
     fn chain(&mut self, comparison: &Comparison) -> (Verdict, Vec<usize>) {
-        let lefts = std::iter::once(&comparison.first);
-        let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
         let mut judged = Vec::new();
-        for (left, (relation, right)) in lefts.zip(&comparison.rest) {
+        for (left, relation, right) in comparison.pairs() {
             let index = self.comparisons.len();
             let seed = mix(self.seed, &index.to_le_bytes());
             let (compared, statistics) =

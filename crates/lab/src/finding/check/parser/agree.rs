@@ -107,26 +107,22 @@ pub(in crate::finding::check) fn wrong_slope(
         Claim::Not(inner) => return wrong_slope(inner, factor),
         Claim::Compare(comparison) => comparison,
     };
-    let lefts = std::iter::once(&comparison.first);
-    let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
-    lefts
-        .zip(&comparison.rest)
-        .find_map(|(left, (relation, right))| {
-            let number;
-            let mut pairs = vec![(left, right)];
-            if let Relation::About {
-                within,
-                relative: false,
-            } = relation
-            {
-                number = Value::Number(within.clone());
-                pairs.push((left, &number));
-            }
-            pairs.into_iter().find_map(|(a, b)| {
-                let span = slope(a).or_else(|| slope(b))?;
-                Some((span, conflict(a, b, factor)?))
-            })
+    comparison.pairs().find_map(|(left, relation, right)| {
+        let number;
+        let mut pairs = vec![(left, right)];
+        if let Relation::About {
+            within,
+            relative: false,
+        } = relation
+        {
+            number = Value::Number(within.clone());
+            pairs.push((left, &number));
+        }
+        pairs.into_iter().find_map(|(a, b)| {
+            let span = slope(a).or_else(|| slope(b))?;
+            Some((span, conflict(a, b, factor)?))
         })
+    })
 }
 
 /// Where a slope in a value is written; `None` if it has none.
