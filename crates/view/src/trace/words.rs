@@ -74,7 +74,23 @@ fn merged(findings: &[Finding]) -> Vec<(Vec<Dscp>, Finding)> {
     found
 }
 
-const fn class_of(finding: &Finding) -> Option<Dscp> {
+fn class_of(finding: &Finding) -> Option<Dscp> {
+    class_mut(&mut finding.clone()).copied()
+}
+
+fn put_class(finding: &mut Finding, other: Dscp) {
+    // A class's first change is from itself.
+    if let Finding::Remarked { class, from, .. } = finding
+        && from == class
+    {
+        *from = other;
+    }
+    if let Some(class) = class_mut(finding) {
+        *class = other;
+    }
+}
+
+const fn class_mut(finding: &mut Finding) -> Option<&mut Dscp> {
     match finding {
         Finding::Remarked { class, .. }
         | Finding::EcnChanged { class, .. }
@@ -86,31 +102,8 @@ const fn class_of(finding: &Finding) -> Option<Dscp> {
         | Finding::NotSent { class, .. }
         | Finding::NotReached { class, .. }
         | Finding::Refused { class, .. }
-        | Finding::Distance { class, .. } => Some(*class),
+        | Finding::Distance { class, .. } => Some(class),
         Finding::Limited { .. } => None,
-    }
-}
-
-fn put_class(finding: &mut Finding, other: Dscp) {
-    match finding {
-        Finding::Remarked { class, from, .. } => {
-            // A class's first change is from itself.
-            if from == class {
-                *from = other;
-            }
-            *class = other;
-        }
-        Finding::EcnChanged { class, .. }
-        | Finding::Parts { class, .. }
-        | Finding::Ignored { class, .. }
-        | Finding::Spread { class, .. }
-        | Finding::Lost { class, .. }
-        | Finding::TargetLimits { class, .. }
-        | Finding::NotSent { class, .. }
-        | Finding::NotReached { class, .. }
-        | Finding::Refused { class, .. }
-        | Finding::Distance { class, .. } => *class = other,
-        Finding::Limited { .. } => {}
     }
 }
 
