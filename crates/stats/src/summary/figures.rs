@@ -1,32 +1,35 @@
 //! A summary as a flat list of named figures, for tables.
 
-use super::{Distribution, Summary};
+use super::{Counts, Distribution, Summary};
 
 /// A name with its unit, and the figure where there is one.
 pub type Figure = (String, Option<f64>);
 
-/// Names of the figures that are counts.
-const COUNTS: [&str; 13] = [
-    "sent",
-    "received",
-    "lost",
-    "late",
-    "duplicate",
-    "reordered",
-    "skipped",
-    "corrupt",
-    "refused",
-    "local_error",
-    "clock_steps",
-    "clock_suspends",
-    "slow_clock_reads",
-];
+/// The figures that are counts.
+const fn counted(counts: &Counts) -> [(&'static str, u64); 13] {
+    [
+        ("sent", counts.sent),
+        ("received", counts.received),
+        ("lost", counts.lost),
+        ("late", counts.late),
+        ("duplicate", counts.duplicate),
+        ("reordered", counts.reordered),
+        ("skipped", counts.skipped),
+        ("corrupt", counts.corrupt),
+        ("refused", counts.refused),
+        ("local_error", counts.local_error),
+        ("clock_steps", counts.clock_step),
+        ("clock_suspends", counts.clock_suspend),
+        ("slow_clock_reads", counts.clock_slow_read),
+    ]
+}
 
 /// Is the figure of this name a whole number: a count, or a time between two stamps, as a minimum, a quantile or a span is?
 /// Means and standard deviations are none.
 pub fn is_whole(name: &str) -> bool {
     let mut averages = ["_mean_ns", "_sd_ns"].into_iter();
-    COUNTS.contains(&name)
+    let mut counts = counted(&Counts::default()).into_iter();
+    counts.any(|(count, _)| count == name)
         || (name.ends_with("_ns") && !averages.any(|average| name.ends_with(average)))
 }
 
@@ -34,22 +37,6 @@ impl Summary {
     /// Every figure under a fixed name, always all of them and in the same order: `sent`,
     /// `response_p50_ns`, `ipdv_sd_ns` and so on. Times are nanoseconds.
     pub fn figures(&self) -> Vec<Figure> {
-        let counts = &self.counts;
-        let counted = [
-            counts.sent,
-            counts.received,
-            counts.lost,
-            counts.late,
-            counts.duplicate,
-            counts.reordered,
-            counts.skipped,
-            counts.corrupt,
-            counts.refused,
-            counts.local_error,
-            counts.clock_step,
-            counts.clock_suspend,
-            counts.clock_slow_read,
-        ];
         let measures = [
             ("response", &self.response),
             ("round_trip", &self.round_trip),
@@ -59,10 +46,8 @@ impl Summary {
             ("return", &self.back),
             ("lateness", &self.lateness),
         ];
-        let counted = COUNTS
-            .into_iter()
-            .zip(counted)
-            .map(|(name, count)| (name.to_owned(), Some(count as f64)));
+        let counted = counted(&self.counts).into_iter();
+        let counted = counted.map(|(name, count)| (name.to_owned(), Some(count as f64)));
         let measured = measures
             .into_iter()
             .flat_map(|(name, distribution)| of_distribution(name, distribution.as_ref()));
