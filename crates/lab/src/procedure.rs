@@ -5,14 +5,14 @@
 
 use crate::frames_seen::FramesSeen;
 use crate::trial_outcome::TrialOutcome;
-use delaylab_model::bench::{BufferingWay, ProcedureSection};
+use delaylab_model::bench::ProcedureSection;
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::path::Path;
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::probe::Probe;
 use delaylab_model::quantity::Duration;
 use delaylab_procedure::registry::{Description, UnknownProcedure};
-use delaylab_procedure::setup::{SIZES, Way};
+use delaylab_procedure::setup::SIZES;
 use delaylab_procedure::{BuildError, Effort, Options, Procedure, Report, Setup};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_store::run::Run;
@@ -259,11 +259,7 @@ fn options(section: &ProcedureSection) -> Options {
         rate_tolerance: section.rate_tolerance.unwrap_or(usual.rate_tolerance),
         excess: section.excess.unwrap_or(usual.excess),
         confirm: section.confirm,
-        way: section.way.map_or(usual.way, |way| match way {
-            BufferingWay::Port => Way::Port,
-            BufferingWay::Pairs => Way::Pairs,
-            BufferingWay::ManyToOne => Way::ManyToOne,
-        }),
+        way: section.way.unwrap_or(usual.way),
         microburst: section.microburst.unwrap_or(usual.microburst),
         ..usual
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Who overloads a receiving port (RFC 8239 §3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferingWay {
     /// One stream fills the port and a second adds the excess.
@@ -13,6 +13,7 @@ pub enum BufferingWay {
     /// The same at every receiving port at once.
     Pairs,
     /// Every stream has an equal part.
+    #[default]
     ManyToOne,
 }
 

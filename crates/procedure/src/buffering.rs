@@ -2,16 +2,17 @@
 //!
 //! As a stream goes on, the highest latency rises until the first frame is dropped, and then stays flat.
 //! So the longest stream without a drop is the inflection, and what was sent beyond what the receiving
-//! port forwards up to there is the buffer. Who overloads whom is [`Way`]; with many to one each of n
+//! port forwards up to there is the buffer. Who overloads whom is [`BufferingWay`]; with many to one each of n
 //! streams sends 99.98 / n + 1 / n % of the receiving port's rate.
 
 use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
-use crate::setup::{Options, Setup, Way, percent};
+use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::Nanos;
+use delaylab_model::bench::BufferingWay;
 use delaylab_model::frames::FRAME_OVERHEAD;
 use delaylab_model::quantity::Share;
 use delaylab_stats::frames::{DelayFigures, FrameTrial};
@@ -78,9 +79,10 @@ fn loads(setup: &Setup, options: &Options) -> Option<Vec<(usize, Share)>> {
     let of_pair = |group: Vec<usize>| [(group[0], of_line(full)), (group[1], of_line(excess))];
     let groups = setup.receiving().into_iter();
     let loads: Vec<(usize, Share)> = match options.way {
-        Way::ManyToOne => groups.flat_map(of_group).collect(),
-        Way::Port => groups.filter(is_pair).take(1).flat_map(of_pair).collect(),
-        Way::Pairs => groups.filter(is_pair).flat_map(of_pair).collect(),
+        BufferingWay::ManyToOne => groups.flat_map(of_group).collect(),
+        // Streams to other receiving ports do not send.
+        BufferingWay::Port => groups.filter(is_pair).take(1).flat_map(of_pair).collect(),
+        BufferingWay::Pairs => groups.filter(is_pair).flat_map(of_pair).collect(),
     };
     (!loads.is_empty() && fit(setup, &loads)).then_some(loads)
 }
@@ -206,9 +208,11 @@ fn figure(sizes: &[AtSize<Buffering>]) -> Figure {
 /// How the receiving ports are overloaded.
 fn excess(options: &Options) -> Clause {
     let way = match options.way {
-        Way::Port => "one stream fills a receiving port, a second adds the excess",
-        Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
-        Way::ManyToOne => "every stream has an equal part of load and excess",
+        BufferingWay::Port => "one stream fills a receiving port, a second adds the excess",
+        BufferingWay::Pairs => {
+            "every receiving port is filled by one stream, a second adds the excess"
+        }
+        BufferingWay::ManyToOne => "every stream has an equal part of load and excess",
     };
     let excess = percent(options.excess.as_f64());
     Clause::new(

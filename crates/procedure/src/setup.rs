@@ -1,6 +1,7 @@
 //! What every procedure is given.
 
 use crate::goal::Goal;
+use delaylab_model::bench::BufferingWay;
 use delaylab_model::frames::Frames;
 use delaylab_model::path::{Path, Reset};
 use delaylab_model::probe::Probe;
@@ -217,7 +218,7 @@ pub struct Options {
     /// (RFC 8239 §3.2).
     pub excess: Share,
     /// RFC 8239 §3.2: who overloads whom.
-    pub way: Way,
+    pub way: BufferingWay,
     /// Loads at which frames of a size pass without loss, where they are known: they are not searched
     /// again.
     pub throughput: Vec<(u32, Share)>,
@@ -260,25 +261,12 @@ impl Default for Options {
             confirm: None,
             least_ratio: 3.0,
             excess: Share(10_000_000),
-            way: Way::default(),
+            way: BufferingWay::default(),
             throughput: Vec::new(),
             goals: vec![Goal::rfc2544(), Goal::tst009()],
             microburst: 100,
         }
     }
-}
-
-/// Who overloads a receiving port (RFC 8239 §3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Way {
-    /// One stream fills the receiving port and a second adds the excess: buffer efficiency and buffer
-    /// of a port. Streams to other receiving ports do not send.
-    Port,
-    /// The same at every receiving port at once.
-    Pairs,
-    /// Every stream has an equal part of the load and of the excess.
-    #[default]
-    ManyToOne,
 }
 
 /// Why a procedure cannot begin.

@@ -1,6 +1,7 @@
 //! Devices that misbehave, and senders that do.
 
 use crate::device::*;
+use delaylab_model::bench::BufferingWay;
 use delaylab_model::path::{Reset, Switch};
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::{Pacing, Probe};
@@ -9,7 +10,6 @@ use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::bench::Stop;
 use delaylab_procedure::course::Steps;
 use delaylab_procedure::report::{Cell, Clause, Holds};
-use delaylab_procedure::setup::Way;
 use delaylab_procedure::system_recovery::Recovery;
 use delaylab_procedure::{
     BuildError, Effort, Options, Procedure, ProcedureRun, Report, Setup, procedures,
@@ -950,7 +950,7 @@ fn a_port_is_overloaded_by_the_streams_that_send() {
     let mut setup = four_ports();
     let begins = |setup: &Setup| {
         let options = Options {
-            way: Way::Port,
+            way: BufferingWay::Port,
             ..Options::default()
         };
         let mut course = ProcedureRun::new(buffering::BufferingSteps, setup.clone(), options);
