@@ -23,6 +23,18 @@ pub struct AtSize<F> {
     pub alike: u32,
 }
 
+/// What was found of each frame size of which something was.
+pub(crate) fn all_found<F>(sizes: &[AtSize<F>]) -> impl Iterator<Item = &F> + Clone {
+    sizes.iter().filter_map(|at| at.found.as_ref())
+}
+
+/// The same with the size.
+pub(crate) fn found_by_size<F>(sizes: &[AtSize<F>]) -> impl Iterator<Item = (u32, &F)> {
+    sizes
+        .iter()
+        .filter_map(|at| Some((at.size, at.found.as_ref()?)))
+}
+
 impl<F> AtSize<F> {
     /// What came out at the size of this bench, with the trials that it took.
     pub(crate) fn new(bench: &Bench<'_>, outcome: Result<F, Stop>) -> Self {

@@ -2,7 +2,7 @@
 //! passes without loss.
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found, found_by_size};
 use crate::report::{self, Cell, Clause, Figure, Report, Table};
 use crate::search::{self, Spread};
 use crate::setup::{Options, Setup};
@@ -219,11 +219,11 @@ pub(crate) fn other_rates<F>(
     sizes: &[AtSize<F>],
     rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Vec<String> {
-    let shares = sizes.iter().filter_map(|at| {
-        let share = rate(at.found.as_ref()?)?.other()?;
+    let shares = found_by_size(sizes).filter_map(|(size, found)| {
+        let share = rate(found)?.other()?;
         // Rounded down: it is less than 100 %.
         let percent = (1e4 * share).floor() / 100.0;
-        Some(format!("{} B {percent:.2} %", at.size))
+        Some(format!("{size} B {percent:.2} %"))
     });
     shares.collect()
 }
@@ -234,8 +234,7 @@ pub(crate) fn at_line_rate<F>(
     sizes: &[AtSize<F>],
     rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Clause {
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let is_known = found.all(|found| rate(found).is_some_and(|rate| rate.is_certain()));
+    let is_known = all_found(sizes).all(|found| rate(found).is_some_and(|rate| rate.is_certain()));
     let other = other_rates(sizes, rate);
     Clause::measured(section, says, sizes, || match other.is_empty() {
         true if !is_known => Err(RATE_UNKNOWN.to_owned()),
@@ -281,7 +280,6 @@ impl Steps for BackToBackSteps {
     }
 
     fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Bursts>]) -> Report {
-        let found = sizes.iter().filter_map(|at| at.found.as_ref());
         Report {
             procedure: "back-to-back".to_owned(),
             title: "Back-to-back frames".to_owned(),
@@ -289,7 +287,7 @@ impl Steps for BackToBackSteps {
             tables: vec![table(sizes)],
             figures: vec![figure(sizes)],
             conformance: conformance(setup, sizes),
-            notes: at_the_cap(found),
+            notes: at_the_cap(all_found(sizes)),
         }
     }
 }

@@ -15,7 +15,7 @@
 
 use crate::back_to_back::{BurstRate, RATE_UNKNOWN, Search, other_rates};
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
@@ -195,16 +195,11 @@ fn table(sizes: &[AtSize<BufferTime>]) -> Table {
 }
 
 fn times(sizes: &[AtSize<BufferTime>]) -> Figure {
-    let line = |of: fn(&BufferTime) -> f64| {
-        let found = sizes
-            .iter()
-            .filter_map(|at| Some((at.size, at.found.as_ref()?)));
-        let points = found.map(move |(size, found)| (f64::from(size), of(found)));
-        points.collect::<Vec<_>>()
-    };
-    Figure::new("Buffer time", ("frame size", "B"), ("buffer time", "s"))
-        .line("implied", line(|found| found.by_achieved.implied_s))
-        .line("corrected", line(|found| found.by_achieved.corrected_s))
+    Figure::over_size("Buffer time", ("buffer time", "s"))
+        .points("implied", sizes, |found| Some(found.by_achieved.implied_s))
+        .points("corrected", sizes, |found| {
+            Some(found.by_achieved.corrected_s)
+        })
 }
 
 fn searches(sizes: &[AtSize<BufferTime>]) -> Figure {
@@ -273,8 +268,7 @@ fn rate_of_the_correction(streams: usize, sizes: &[AtSize<BufferTime>]) -> Claus
             streams,
         ))
     });
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let is_known = found.all(|found| found.achieved_fps.is_some());
+    let is_known = all_found(sizes).all(|found| found.achieved_fps.is_some());
     let says = "the calculated highest rate in the correction";
     Clause::measured("RFC 9004 §6.4", says, sizes, || match short.is_empty() {
         true if !is_known => Err(RATE_UNKNOWN.to_owned()),

@@ -7,7 +7,7 @@
 
 use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found, found_by_size};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -226,16 +226,14 @@ fn excess(options: &Options) -> Clause {
 
 fn notes(sizes: &[AtSize<Buffering>]) -> Vec<String> {
     let mut notes = Vec::new();
-    let best = sizes
-        .iter()
-        .filter_map(|at| Some((at.size, at.found.as_ref()?.held_bytes?)));
-    if let Some((size, bytes)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) {
+    let held = found_by_size(sizes);
+    let held = held.filter_map(|(size, found)| Some((size, found.held_bytes?)));
+    if let Some((size, bytes)) = held.max_by(|a, b| a.1.total_cmp(&b.1)) {
         notes.push(format!(
             "Most bytes were held as frames of {size} B: {bytes:.0} B."
         ));
     }
-    let found = sizes.iter().filter_map(|at| at.found.as_ref());
-    notes.extend(at_the_cap(found.map(|found| &found.bursts)));
+    notes.extend(at_the_cap(all_found(sizes).map(|found| &found.bursts)));
     notes
 }
 
@@ -247,8 +245,7 @@ pub(crate) fn repeatability<F>(
     let says = "repeats differ by a relative standard deviation below 10 %";
     let missing = sizes.iter().filter(|at| at.is_missing());
     let missing = missing.map(|_| Err("a frame size has no figures"));
-    let found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let all = Vec::from_iter(found.flat_map(agree).chain(missing));
+    let all = Vec::from_iter(all_found(sizes).flat_map(agree).chain(missing));
     let (holds, why) = match all.iter().find_map(|agree| agree.err()) {
         _ if all.contains(&Ok(false)) => (Holds::No, "a frame size varies more"),
         Some(why) => (Holds::NotApplicable, why),

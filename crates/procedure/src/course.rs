@@ -1,6 +1,7 @@
 //! A procedure's steps as a plan.
 
 pub use crate::at_size::AtSize;
+pub(crate) use crate::at_size::{all_found, found_by_size};
 use crate::bench::{Bench, Stop};
 use crate::report::Report;
 use crate::setup::{Options, Setup};

@@ -2,7 +2,7 @@
 //! two trials in a row have none.
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, found_by_size};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -147,7 +147,7 @@ fn figure(sizes: &[AtSize<FrameLoss>]) -> Figure {
 /// Was it asked from the highest rate down to two trials without loss, in small steps, and answered each time?
 fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
     let step = percent(options.step.as_f64());
-    let found = || (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
+    let found = || found_by_size(sizes);
     let lossy = found().filter(|(_, found)| !found.reached_zero);
     let lossy = Vec::from_iter(lossy.map(|(size, _)| format!("{size} B")));
     let invalid = found().filter_map(|(size, found)| {

@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::repeats_clause;
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{BuildError, Options, Setup};
 use delaylab_model::Nanos;
@@ -30,6 +30,11 @@ pub struct HeadOfLine {
 }
 
 impl HeadOfLine {
+    /// The share of frames to the port that is not congested which were lost, in per cent.
+    fn loss_percent(&self) -> f64 {
+        100.0 * (self.lost as f64 / self.sent.max(1) as f64)
+    }
+
     /// Is there blocking? `None` if nothing was congested.
     pub fn is_blocked(&self) -> Option<bool> {
         (self.lost_congested > 0).then_some(self.lost > 0)
@@ -126,12 +131,11 @@ impl Steps for HeadOfLineSteps {
 
 fn table(sizes: &[AtSize<HeadOfLine>]) -> Table {
     report::by_size("Head-of-line blocking", &COLUMNS, sizes, |found| {
-        let loss = found.lost as f64 / found.sent.max(1) as f64;
         vec![
             found.is_blocked().into(),
             report::per_repeat(found.sent, found.repeats.len()),
             report::per_repeat(found.lost, found.repeats.len()),
-            (100.0 * loss).into(),
+            found.loss_percent().into(),
             found.highest_ns.into(),
             report::per_repeat(found.lost_congested, found.repeats.len()),
             Cell::Count(found.repeats.len() as u64),
@@ -140,18 +144,12 @@ fn table(sizes: &[AtSize<HeadOfLine>]) -> Table {
 }
 
 fn figure(sizes: &[AtSize<HeadOfLine>]) -> Figure {
-    let points = sizes.iter().filter_map(|at| {
-        let found = at.found.as_ref()?;
-        let loss = found.lost as f64 / found.sent.max(1) as f64;
-        Some((f64::from(at.size), 100.0 * loss))
-    });
-    let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
-    figure.line("loss", points)
+    let figure = Figure::over_size("Loss at the free port", ("loss", "%"));
+    figure.points("loss", sizes, |found| Some(found.loss_percent()))
 }
 
 fn conformance(sizes: &[AtSize<HeadOfLine>]) -> Vec<Clause> {
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let congested = found.all(|found| found.lost_congested > 0);
+    let congested = all_found(sizes).all(|found| found.lost_congested > 0);
     vec![
         Clause::measured(
             "RFC 8239 §5.2",

@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::{repeatability, repeats_clause};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Report};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
@@ -108,44 +108,42 @@ impl Steps for IncastSteps {
 
 fn figures(sizes: &[AtSize<Incast>]) -> Vec<Figure> {
     let ports = ("sending ports with TCP", "");
-    let goodput = Figure::new("TCP goodput", ports, ("goodput", "bit/s"));
-    let goodput = goodput.line_by_size(sizes, |found| {
-        let points = found.points.iter();
-        let points = points.filter_map(|at| Some((at.stateful as f64, at.goodput_bps?.mean)));
-        points.collect::<Vec<_>>()
-    });
-    let latency = Figure::new("UDP latency", ports, ("mean latency", "ns"));
-    let latency = latency.line_by_size(sizes, |found| {
-        let points = found.points.iter();
-        let points = points.filter_map(|at| Some((at.stateful as f64, at.mean_ns?)));
-        points.collect::<Vec<_>>()
-    });
-    vec![goodput, latency]
+    let figure = |title, y, of: fn(&IncastAt) -> Option<f64>| {
+        Figure::new(title, ports, y).line_by_size(sizes, |found| {
+            let points = found.points.iter();
+            let points = points.filter_map(|at| Some((at.stateful as f64, of(at)?)));
+            points.collect::<Vec<_>>()
+        })
+    };
+    vec![
+        figure("TCP goodput", ("goodput", "bit/s"), |at| {
+            Some(at.goodput_bps?.mean)
+        }),
+        figure("UDP latency", ("mean latency", "ns"), |at| at.mean_ns),
+    ]
 }
 
 fn conformance(options: &Options, sizes: &[AtSize<Incast>]) -> Vec<Clause> {
-    let all = || sizes.iter().filter_map(|at| at.found.as_ref());
     let burst = options.microburst.max(1);
-    let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
+    let is_counted = |found: &Incast| found.points.iter().any(|at| at.goodput_bps.is_some());
+    let is_counted = all_found(sizes).any(is_counted);
+    let counted = |how: String| match is_counted {
+        true => Ok(how),
+        false => Err("what TCP carried was not counted".to_owned()),
+    };
     vec![
         Clause::measured(
             "RFC 8239 §6.2",
             "TCP at the highest rate from one port or more, a microburst of UDP from another, \
              to one receiving port",
             sizes,
-            || match counted {
-                true => Ok(format!("bursts of {burst} frames at line rate")),
-                false => Err("what TCP carried was not counted".to_owned()),
-            },
+            || counted(format!("bursts of {burst} frames at line rate")),
         ),
         Clause::measured(
             "RFC 8239 §6.3",
             "report goodput and latency",
             sizes,
-            || match counted {
-                true => Ok("both".to_owned()),
-                false => Err("what TCP carried was not counted".to_owned()),
-            },
+            || counted("both".to_owned()),
         ),
         repeatability(sizes, |found| {
             let of = |at: &IncastAt| match (&at.why, at.goodput_bps) {

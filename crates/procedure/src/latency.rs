@@ -2,7 +2,7 @@
 //! at the throughput, and the distribution over every frame.
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
@@ -162,21 +162,14 @@ fn every_frame(sizes: &[AtSize<Latency>]) -> Table {
 }
 
 fn figure(sizes: &[AtSize<Latency>]) -> Figure {
-    let means = sizes.iter().filter_map(|at| {
-        let tagged = at.found.as_ref()?.tagged?;
-        Some((f64::from(at.size), tagged.mean))
-    });
-    let figure = Figure::new(
-        "Latency by frame size",
-        ("frame size", "B"),
-        ("latency", "ns"),
-    );
-    figure.line("mean of tagged frames", means)
+    let figure = Figure::over_size("Latency by frame size", ("latency", "ns"));
+    let mean = |found: &Latency| Some(found.tagged?.mean);
+    figure.points("mean of tagged frames", sizes, mean)
 }
 
 fn notes(options: &Options, sizes: &[AtSize<Latency>]) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let mut found = all_found(sizes);
     if let Some(tried) = options.cut_off(found.clone().map(|latency| latency.load)) {
         notes.push(format!("The throughput may be higher: {tried}."));
     }

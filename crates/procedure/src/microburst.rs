@@ -4,7 +4,7 @@
 use crate::back_to_back::{Bursts, Search, at_line_rate, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Report, Table};
 use crate::setup::{Options, Setup};
 use delaylab_model::quantity::Share;
@@ -57,7 +57,6 @@ impl Steps for MicroburstSteps {
     }
 
     fn report(&self, _: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
-        let found = sizes.iter().filter_map(|at| at.found.as_ref());
         Report {
             procedure: "microburst".to_owned(),
             title: "Microbursts".to_owned(),
@@ -65,7 +64,7 @@ impl Steps for MicroburstSteps {
             tables: vec![table(sizes)],
             figures: vec![figure(sizes)],
             conformance: conformance(sizes),
-            notes: at_the_cap(found.map(|found| &found.bursts)),
+            notes: at_the_cap(all_found(sizes).map(|found| &found.bursts)),
         }
     }
 }
@@ -85,12 +84,8 @@ fn table(sizes: &[AtSize<Microburst>]) -> Table {
 }
 
 fn figure(sizes: &[AtSize<Microburst>]) -> Figure {
-    let points = sizes.iter().filter_map(|at| {
-        let bytes = at.found.as_ref()?.bytes?;
-        Some((f64::from(at.size), bytes))
-    });
-    let figure = Figure::new("Microburst", ("frame size", "B"), ("largest burst", "B"));
-    figure.line("largest burst", points)
+    let figure = Figure::over_size("Microburst", ("largest burst", "B"));
+    figure.points("largest burst", sizes, |found| found.bytes)
 }
 
 fn conformance(sizes: &[AtSize<Microburst>]) -> Vec<Clause> {

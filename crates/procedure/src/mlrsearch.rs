@@ -13,7 +13,7 @@ pub use crate::goal::Goal;
 pub use classify::{Class, Measured, Trials};
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -195,8 +195,7 @@ fn notes(options: &Options, sizes: &[AtSize<Mlrsearch>]) -> Vec<String> {
     let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
     let passes = shortest.and_then(throughput::buffer_passes);
     let mut notes = Vec::from_iter(passes);
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    if found.any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
+    if all_found(sizes).any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
         let note = "A result is irregular: a bound is missing or the bounds are too far apart. Where \
                     no upper bound was found, the lower bound is the highest load.";
         notes.push(note.to_owned());

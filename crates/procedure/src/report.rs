@@ -1,6 +1,6 @@
 //! What every procedure gives: tables, figures and clauses, enough to print it without knowing it.
 
-use crate::at_size::AtSize;
+use crate::at_size::{AtSize, all_found, found_by_size};
 use crate::setup::Setup;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
@@ -189,6 +189,11 @@ pub struct Line {
 }
 
 impl Figure {
+    /// Over the frame size, without lines.
+    pub(crate) fn over_size(title: &str, y: (&str, &str)) -> Self {
+        Self::new(title, ("frame size", "B"), y)
+    }
+
     /// Without lines.
     pub fn new(title: &str, x: (&str, &str), y: (&str, &str)) -> Self {
         Self {
@@ -211,6 +216,20 @@ impl Figure {
         self
     }
 
+    /// With a line of a point for each frame size that has one.
+    pub(crate) fn points<F>(
+        self,
+        name: &str,
+        sizes: &[AtSize<F>],
+        of: impl Fn(&F) -> Option<f64>,
+    ) -> Self {
+        let found = found_by_size(sizes);
+        self.line(
+            name,
+            found.filter_map(|(size, found)| Some((f64::from(size), of(found)?))),
+        )
+    }
+
     /// With a line for each frame size.
     #[must_use]
     pub fn line_by_size<F, P: IntoIterator<Item = (f64, f64)>>(
@@ -218,10 +237,7 @@ impl Figure {
         sizes: &[AtSize<F>],
         points: impl Fn(&F) -> P,
     ) -> Self {
-        let found = sizes
-            .iter()
-            .filter_map(|at| Some((at.size, at.found.as_ref()?)));
-        found.fold(self, |figure, (size, found)| {
+        found_by_size(sizes).fold(self, |figure, (size, found)| {
             figure.line(&format!("{size} B"), points(found))
         })
     }
@@ -318,8 +334,7 @@ impl Clause {
         times: impl Fn(&F) -> usize,
         least: usize,
     ) -> Self {
-        let found = sizes.iter().filter_map(|at| at.found.as_ref());
-        let (holds, why) = match found.map(times).min() {
+        let (holds, why) = match all_found(sizes).map(times).min() {
             None => (Holds::NotApplicable, NOTHING.to_owned()),
             Some(is) if is >= least => (Holds::Yes, times_in_words(is)),
             Some(is) => {

@@ -5,7 +5,7 @@
 //! may have been silent, too.
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
@@ -170,8 +170,7 @@ fn figure(sizes: &[AtSize<ResetTime>]) -> Figure {
 fn at_the_throughput(setup: &Setup, options: &Options, sizes: &[AtSize<ResetTime>]) -> Clause {
     let says = "at the throughput of the smallest frames of the medium";
     let smallest = setup.sizes == [crate::setup::SIZES[0]];
-    let found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let cut_off = options.cut_off(found.map(|found| found.load));
+    let cut_off = options.cut_off(all_found(sizes).map(|found| found.load));
     let size = format!("{:?} B", setup.sizes);
     let (holds, why) = match (smallest, cut_off) {
         (false, _) => (Holds::No, size),
@@ -197,10 +196,7 @@ fn notes(sizes: &[AtSize<ResetTime>]) -> Vec<String> {
             "A reset lost no frame: it is shorter than frames are apart, or there was none. Such repeats are in no mean.",
         ),
     ];
-    let is_there = |of| {
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        found.any(|found| found.count(of) > 0)
-    };
+    let is_there = |of| all_found(sizes).any(|found| found.count(of) > 0);
     let notes = of_outages.into_iter().filter(|(of, _)| is_there(*of));
     notes.map(|(_, note)| note.to_owned()).collect()
 }

@@ -5,7 +5,7 @@
 //! before: else B is near the end of the trial, whenever that is.
 
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
@@ -127,12 +127,9 @@ fn table(sizes: &[AtSize<SystemRecovery>]) -> Table {
 }
 
 fn figure(sizes: &[AtSize<SystemRecovery>]) -> Figure {
-    let points = sizes.iter().filter_map(|at| {
-        let recovery = at.found.as_ref()?.recovery_ns?;
-        Some((f64::from(at.size), recovery.mean))
-    });
-    let figure = Figure::new("Recovery", ("frame size", "B"), ("recovery time", "ns"));
-    figure.line("mean of repeats", points)
+    let figure = Figure::over_size("Recovery", ("recovery time", "ns"));
+    let mean = |found: &SystemRecovery| Some(found.recovery_ns?.mean);
+    figure.points("mean of repeats", sizes, mean)
 }
 
 fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<SystemRecovery>]) -> Vec<Clause> {
@@ -158,8 +155,7 @@ fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<SystemRecovery>
 
 fn notes(sizes: &[AtSize<SystemRecovery>]) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    if found.any(|recovery| recovery.count(Recovery::NotOverloaded) > 0) {
+    if all_found(sizes).any(|recovery| recovery.count(Recovery::NotOverloaded) > 0) {
         let note = "An overload lost no frame: it was too short for the device's buffer. Such repeats are in no mean.";
         notes.push(note.to_owned());
     }
@@ -168,7 +164,7 @@ fn notes(sizes: &[AtSize<SystemRecovery>]) -> Vec<String> {
 
 fn overload(options: &Options, sizes: &[AtSize<SystemRecovery>]) -> Clause {
     let says = "overload by 110 % of the throughput, or the highest rate if that is less";
-    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let mut found = all_found(sizes);
     let cut_off = options.cut_off(found.clone().map(|recovery| recovery.overload));
     let (holds, why) = match cut_off {
         _ if found.any(|recovery| recovery.count(Recovery::NotOverloaded) > 0) => {

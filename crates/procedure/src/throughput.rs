@@ -5,7 +5,7 @@
 //! little more pass until it is full: of trials of t seconds, buffer / t too much.
 
 use crate::bench::{Bench, Stop};
-use crate::course::{AtSize, Steps};
+use crate::course::{AtSize, Steps, all_found, found_by_size};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
 use crate::setup::{LINE_RATE, Options, Setup, percent};
 use delaylab_model::quantity::Share;
@@ -292,23 +292,18 @@ fn table(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Table {
 }
 
 fn figure(setup: &Setup, sizes: &[AtSize<Throughput>]) -> Figure {
-    let reached = sizes.iter().filter_map(|at| {
-        let found = at.found.as_ref()?;
-        let why = found.not_sustained(setup.theoretical_fps(at.size));
-        Some((why.is_some(), (f64::from(at.size), found.fps)))
+    let reached = found_by_size(sizes).map(|(size, found)| {
+        let why = found.not_sustained(setup.theoretical_fps(size));
+        (why.is_some(), (f64::from(size), found.fps))
     });
     let (beyond, reached): (Vec<_>, Vec<_>) = reached.partition(|(is_beyond, _)| *is_beyond);
     let points = |of: Vec<(bool, (f64, f64))>| of.into_iter().map(|(_, point)| point);
     let theory = setup.sizes.iter();
     let theory = theory.map(|&size| (f64::from(size), setup.theoretical_fps(size)));
     let any_beyond = !beyond.is_empty();
-    let mut figure = Figure::new(
-        "Throughput by frame size",
-        ("frame size", "B"),
-        ("rate", "frames/s"),
-    )
-    .line("theoretical maximum", theory)
-    .line("throughput", points(reached));
+    let mut figure = Figure::over_size("Throughput by frame size", ("rate", "frames/s"))
+        .line("theoretical maximum", theory)
+        .line("throughput", points(reached));
     if any_beyond {
         figure = figure.line("not sustained", points(beyond));
     }
@@ -336,7 +331,7 @@ fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -
 
 /// Is it the fastest rate, and how near to it?
 fn fastest(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Clause {
-    let found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let found = all_found(sizes);
     let cut_off = options.cut_off(found.clone().map(|found| found.load().as_f64()));
     let passes = "trials let the device's buffer pass for throughput";
     let short = (setup.effort.trial < TRIAL).then(|| passes.to_owned());
@@ -368,7 +363,7 @@ pub(crate) fn buffer_passes(trial: Nanos) -> Option<String> {
 }
 
 fn notes(sizes: &[AtSize<Throughput>], trial: Nanos) -> Vec<String> {
-    let found = || sizes.iter().filter_map(|at| at.found.as_ref());
+    let found = || all_found(sizes);
     let mut notes: Vec<String> = buffer_passes(trial).into_iter().collect();
     if found().any(|t| t.duplicates > 0) {
         notes.push("The device sent frames twice.".to_owned());
