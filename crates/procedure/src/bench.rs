@@ -302,6 +302,11 @@ impl<'a> Bench<'a> {
         each.collect()
     }
 
+    /// Frames a second of all streams together, with every sending port at this load.
+    pub fn fps_at(&self, load: Share) -> f64 {
+        self.fps(&self.all_at(load))
+    }
+
     /// Frames a second of all streams together at these loads.
     pub fn fps(&self, loads: &[(usize, Share)]) -> f64 {
         let each = loads

@@ -54,7 +54,7 @@ impl Steps for FrameLossSteps {
         let mut next = Share::WHOLE.0;
         loop {
             let offer = bench.at_load("frame loss", load, bench.setup.effort.trial);
-            let mut fps = bench.fps(&bench.all_at(load));
+            let mut fps = bench.fps_at(load);
             let (loss_percent, why) = match bench.trial(offer) {
                 Ok(trial) => {
                     fps = throughput::sent_fps(bench, load, &trial);

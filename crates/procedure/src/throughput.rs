@@ -43,7 +43,7 @@ pub fn achieved_fps(trial: &FrameTrial) -> Option<f64> {
 
 /// Frames a second that were sent at this load: never more than were asked for, and those where it is not known.
 pub(crate) fn sent_fps(bench: &Bench<'_>, load: Share, trial: &FrameTrial) -> f64 {
-    let asked = bench.fps(&bench.all_at(load));
+    let asked = bench.fps_at(load);
     achieved_fps(trial).map_or(asked, |achieved| achieved.min(asked))
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     };
     if found.load_e9 > most {
         found.load_e9 = most;
-        found.fps = found.fps.min(bench.fps(&bench.all_at(found.load())));
+        found.fps = found.fps.min(bench.fps_at(found.load()));
         found.is_highest = found.load() >= bench.options.top;
     }
     Ok(found)
@@ -171,7 +171,7 @@ fn forwarded(found: &Throughput) -> Share {
 
 /// The load that the lines carry: less than the whole where several ports send to one.
 fn carried(bench: &Bench<'_>) -> Share {
-    let whole = bench.fps(&bench.all_at(Share::WHOLE));
+    let whole = bench.fps_at(Share::WHOLE);
     let carried = bench.setup.theoretical_fps(bench.size) / whole;
     Share((carried * Share::WHOLE.0 as f64) as u64)
 }
@@ -195,7 +195,7 @@ pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let mut found = Throughput::unknown(options.resolution.as_f64());
     if let Some(&(_, load)) = known {
         found.load_e9 = load.0;
-        found.fps = bench.fps(&bench.all_at(load));
+        found.fps = bench.fps_at(load);
     } else {
         search(bench, &mut found)?;
     }
@@ -206,7 +206,7 @@ pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
 fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
     let (mut low, mut high) = (0, bench.options.top.0);
     let mut load = high;
-    let mut too_fast = bench.fps(&bench.all_at(Share(high)));
+    let mut too_fast = bench.fps_at(Share(high));
     loop {
         let offer = bench.at_load("throughput", Share(load), bench.setup.effort.trial);
         let trial = bench.trial(offer)?;
@@ -221,7 +221,7 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
         }
         if high - low <= bench.options.resolution.0 {
             found.load_e9 = low;
-            let apart = (too_fast - found.fps).abs() / bench.fps(&bench.all_at(Share::WHOLE));
+            let apart = (too_fast - found.fps).abs() / bench.fps_at(Share::WHOLE);
             found.within = found.within.max((apart * 1e5).round() / 1e5);
             return Ok(());
         }
