@@ -2,6 +2,8 @@
 
 use crate::finding::check::{Check, Claim, Kind, LevelSet, LevelText, Selector, Statistic, Value};
 use crate::finding::data::PROBE;
+#[cfg(feature = "runs")]
+use crate::finding::judge::two_digits;
 use delaylab_model::experiment::StopRule;
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::RecordFacts;
@@ -166,13 +168,6 @@ impl Precision {
             two_digits(repeats)
         ))
     }
-}
-
-/// Rounded up.
-#[cfg(feature = "runs")]
-fn two_digits(count: f64) -> u64 {
-    let unit = 10_f64.powf((count.max(1.0).log10().floor() - 1.0).max(0.0));
-    ((count / unit).ceil() * unit) as u64
 }
 
 fn only_statistic(check: Check) -> Option<Statistic> {

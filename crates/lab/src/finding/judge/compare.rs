@@ -455,9 +455,10 @@ fn within(bounds: Bounds, (least, most): (f64, f64)) -> Bounds {
     }
 }
 
-fn two_digits(packets: f64) -> u64 {
-    let unit = 10_f64.powf((packets.max(1.0).log10().floor() - 1.0).max(0.0));
-    ((packets / unit).ceil() * unit) as u64
+/// Rounded up.
+pub(crate) fn two_digits(count: f64) -> u64 {
+    let unit = 10_f64.powf((count.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((count / unit).ceil() * unit) as u64
 }
 
 #[cfg(test)]

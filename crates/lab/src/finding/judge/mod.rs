@@ -27,6 +27,8 @@ use super::check::{Check, Claim, Comparison};
 use super::data::Data;
 use super::entry::Finding;
 use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
+#[cfg(feature = "runs")]
+pub(crate) use compare::two_digits;
 use measured::Measured;
 pub use select::Selection;
 pub(crate) use select::{dimension, known_factor, known_level, levels};
