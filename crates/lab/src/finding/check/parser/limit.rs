@@ -75,7 +75,7 @@ impl Parser<'_> {
                 return self.error(span, message);
             }
             agree(&number)?;
-            self.can_fail(statistic, beyond, &number, span)?;
+            self.can_fail(statistic.range(), statistic, beyond, &number, span)?;
             return Ok(Bound::Value(number));
         };
         let number = signed(sign, number);
@@ -84,7 +84,8 @@ impl Parser<'_> {
             return Ok(Bound::Share(number));
         }
         agree(&number)?;
-        self.can_change(statistic, beyond, &number, span)?;
+        let range = statistic.range_of_change();
+        self.can_fail(range, statistic, beyond, &number, span)?;
         Ok(Bound::Change(number))
     }
 

@@ -17,13 +17,19 @@ const SHARE: Range = [0.0, 1.0];
 const RELATIVE_CHANGE: Range = [-1.0, f64::INFINITY];
 
 impl Statistic {
-    fn range(&self) -> Range {
+    pub(super) fn range(&self) -> Range {
         match &self.kind {
             Kind::Share(..) | Kind::On(Fit::R2, ..) => SHARE,
             Kind::On(Fit::Steps, ..) => NOT_BELOW_0,
             Kind::On(Fit::Slope, ..) => ANY,
             Kind::Of(functional, measure) => measure.range_of(*functional),
         }
+    }
+
+    /// That of its change from A to B.
+    pub(super) fn range_of_change(&self) -> Range {
+        let [least, most] = self.range();
+        [least - most, most - least]
     }
 
     /// In errors about what it can be.
@@ -112,30 +118,9 @@ impl Parser<'_> {
 
 /// Limits.
 impl Parser<'_> {
-    /// An error at `span` if B's own value is always beyond the bound, or never.
+    /// An error at `span` if B's own value of a statistic, or its change from A to B, is always beyond the bound, or never:
+    /// `range` is that of which the bound is.
     pub(super) fn can_fail(
-        &self,
-        statistic: &Statistic,
-        beyond: Beyond,
-        bound: &Number,
-        span: Span,
-    ) -> Parsed<()> {
-        self.may_fail(statistic.range(), statistic, beyond, bound, span)
-    }
-
-    /// The same of the change from A to B.
-    pub(super) fn can_change(
-        &self,
-        statistic: &Statistic,
-        beyond: Beyond,
-        bound: &Number,
-        span: Span,
-    ) -> Parsed<()> {
-        let [least, most] = statistic.range();
-        self.may_fail([least - most, most - least], statistic, beyond, bound, span)
-    }
-
-    fn may_fail(
         &self,
         range: Range,
         statistic: &Statistic,
