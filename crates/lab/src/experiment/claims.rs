@@ -73,7 +73,7 @@ pub(super) fn wrong_slopes(
     let wrong = findings.filter_map(|(finding, node)| {
         let (span, message) = finding.check.wrong_slope(factor)?;
         let at = key(node, "check");
-        let at = within(at, &finding.text, span.start..span.end, sources);
+        let at = within(at, &finding.text, span, sources);
         Some(Problem::new(&at, message))
     });
     wrong.collect()
@@ -117,10 +117,7 @@ fn names_of_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> V
 
 /// Turns spans in a text into places in the file in which the text is written.
 fn written(named: Vec<Name>, at: &Origin, text: &str, sources: &[Source]) -> Vec<Use> {
-    let use_of = |name: Name| {
-        let span = name.span.start..name.span.end;
-        (within(at, text, span, sources), name.kind)
-    };
+    let use_of = |name: Name| (within(at, text, name.span, sources), name.kind);
     named.into_iter().map(use_of).collect()
 }
 
@@ -224,6 +221,5 @@ fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
 }
 
 fn misspelt(at: &Origin, text: &str, error: ParseError, sources: &[Source]) -> Problem {
-    let span = error.span.start..error.span.end;
-    Problem::new(&within(at, text, span, sources), error.message).help_if(error.help)
+    Problem::new(&within(at, text, error.span, sources), error.message).help_if(error.help)
 }

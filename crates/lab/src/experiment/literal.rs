@@ -1,10 +1,10 @@
 //! Maps positions in a text to positions in the file, where the text is a TOML string with quotes and escapes.
 
 use super::diagnostic::{Origin, Source};
-use std::ops::Range;
+use crate::finding::check::Span;
 
 /// The place in the source of some bytes of a text. `at`: place of the whole string, returned if the mapping fails.
-pub(super) fn within(at: &Origin, text: &str, span: Range<usize>, sources: &[Source]) -> Origin {
+pub(super) fn within(at: &Origin, text: &str, span: Span, sources: &[Source]) -> Origin {
     let source = sources.get(at.source);
     let literal = source.and_then(|source| source.text.get(at.span.clone()));
     let places = literal.and_then(|literal| places(literal, text));
@@ -103,7 +103,10 @@ mod tests {
         let at = within(
             &node.at,
             text,
-            start..start + word.len(),
+            Span {
+                start,
+                end: start + word.len(),
+            },
             std::slice::from_ref(&source),
         );
         source.text[at.span].to_owned()
