@@ -155,20 +155,14 @@ pub(super) fn is_logarithmic(least: Nanos, most: Nanos) -> bool {
 /// Makes `x` an axis of delays between these; `title` gets their unit.
 pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
     x["title"] = json!(title);
-    let is_logarithmic = is_logarithmic(least, most);
-    match is_logarithmic {
-        true => unit_between(x, least, most),
-        false => unit(x, [most]),
-    }
-    x["scale"] = match is_logarithmic {
-        true => {
-            json!({ "type": "log", "nice": false, "domain": [least, most], "padding": ROOM })
-        }
-        false => json!({ "zero": false, "nice": false, "padding": ROOM }),
-    };
-    if is_logarithmic {
+    if is_logarithmic(least, most) {
+        unit_between(x, least, most);
+        x["scale"] =
+            json!({ "type": "log", "nice": false, "domain": [least, most], "padding": ROOM });
         x["axis"]["values"] = json!(ticks(least, most));
     } else {
+        unit(x, [most]);
+        x["scale"] = json!({ "zero": false, "nice": false, "padding": ROOM });
         x["axis"]["tickCount"] = json!(TICKS);
     }
 }
