@@ -67,147 +67,88 @@ impl Description {
 const ONE: &str = "one stream or more";
 const TWO: &str = "two streams or more, each from a port of its own, to one receiving port";
 
+/// A procedure after the other: its name, where it is defined, the least number of streams, what it needs, what prepares it, its
+/// steps, and what it finds.
+macro_rules! listed {
+    ($($name:literal $rfc:literal $streams:literal $needs:expr, $prepare:expr, $steps:expr, $about:literal;)*) => {
+        &[$(Description {
+            name: $name,
+            rfc: $rfc,
+            about: $about,
+            streams: $streams,
+            needs: $needs,
+            prepare: $prepare,
+            course: |setup, options| course($steps, setup, options),
+        }),*]
+    };
+}
+
 /// Every procedure, in the order of the RFCs.
+#[rustfmt::skip]
 pub fn procedures() -> &'static [Description] {
-    &[
-        Description {
-            name: "throughput",
-            rfc: "RFC 2544 §26.1",
-            about: "The fastest rate at which as many frames come out as went in,\n\
-                    for each frame size, and the theoretical maximum.",
-            streams: 1,
-            needs: ONE,
-            prepare: as_it_is,
-            course: |setup, options| course(throughput::ThroughputSteps, setup, options),
-        },
-        Description {
-            name: "latency",
-            rfc: "RFC 2544 §26.2",
-            about: "How long tagged frames take at the throughput,\n\
-                    and the distribution over every frame.",
-            streams: 1,
-            needs: ONE,
-            prepare: as_it_is,
-            course: |setup, options| course(latency::LatencySteps, setup, options),
-        },
-        Description {
-            name: "frame-loss",
-            rfc: "RFC 2544 §26.3",
-            about: "Loss from the highest rate down,\n\
-                    until two trials in a row have none.",
-            streams: 1,
-            needs: ONE,
-            prepare: as_it_is,
-            course: |setup, options| course(frame_loss::FrameLossSteps, setup, options),
-        },
-        Description {
-            name: "back-to-back",
-            rfc: "RFC 2544 §26.4",
-            about: "The longest burst with the minimum gap between frames\n\
-                    that passes without loss.",
-            streams: 1,
-            needs: ONE,
-            prepare: as_it_is,
-            course: |setup, options| course(back_to_back::BackToBackSteps, setup, options),
-        },
-        Description {
-            name: "system-recovery",
-            rfc: "RFC 2544 §26.5",
-            about: "How long loss continues after an overload of 110 %\n\
-                    once the load has fallen to half.",
-            streams: 1,
-            needs: ONE,
-            prepare: as_it_is,
-            course: |setup, options| course(system_recovery::SystemRecoverySteps, setup, options),
-        },
-        Description {
-            name: "reset",
-            rfc: "RFC 2544 §26.6",
-            about: "How long no frame passes when the device is reset,\n\
-                    with the smallest frames.",
-            streams: 1,
-            needs: "one stream or more, and path.switch.reset",
-            prepare: |setup, _| {
-                let reset = setup.reset();
-                // Frames begin when the device has settled.
-                if reset.is_none_or(|reset| reset.at.0 <= setup.effort.settle) {
-                    return Err(BuildError::NoReset);
-                }
-                let smallest = setup.sizes.iter().copied().min();
-                setup.sizes = smallest.into_iter().collect();
-                Ok(())
-            },
-            course: |setup, options| course(reset::ResetSteps, setup, options),
-        },
-        Description {
-            name: "buffer-time",
-            rfc: "RFC 9004",
-            about: "The longest burst, and from it the time and the bytes that the device buffers,\n\
-                    corrected for what it forwarded meanwhile.",
-            streams: 1,
-            needs: "streams that together send three times what the device forwards",
-            prepare: as_it_is,
-            course: |setup, options| course(buffer_time::BufferTimeSteps, setup, options),
-        },
-        Description {
-            name: "buffering",
-            rfc: "RFC 8239 §3",
-            about: "The buffer under an overload of 1 %:\n\
-                    the point beyond which the maximum latency no longer rises.",
-            streams: 1,
-            needs: "streams that together overload a receiving port",
-            prepare: as_it_is,
-            course: |setup, options| course(buffering::BufferingSteps, setup, options),
-        },
-        Description {
-            name: "microburst",
-            rfc: "RFC 8239 §4",
-            about: "The largest burst from two or more ports to one\n\
-                    that passes without loss.",
-            streams: 2,
-            needs: TWO,
-            prepare: |setup, _| many_to_one("microburst", setup),
-            course: |setup, options| course(microburst::MicroburstSteps, setup, options),
-        },
-        Description {
-            name: "head-of-line-blocking",
-            rfc: "RFC 8239 §5",
-            about: "Does congestion of one receiving port\n\
-                    cost frames that go to another?",
-            streams: 3,
-            needs: "three streams on four ports: from A to C, from A to D, from B to D",
-            prepare: |setup, _| head_of_line::check(setup),
-            course: |setup, options| course(head_of_line::HeadOfLineSteps, setup, options),
-        },
-        Description {
-            name: "incast",
-            rfc: "RFC 8239 §6",
-            about: "Goodput of TCP at full rate and latency of microbursts\n\
-                    that meet at one receiving port.",
-            streams: 2,
-            needs: TWO,
-            prepare: |setup, _| many_to_one("incast", setup),
-            course: |setup, options| course(incast::IncastSteps, setup, options),
-        },
-        Description {
-            name: "mlrsearch",
-            rfc: "RFC 9971",
-            about: "For each goal the loads between which it stops being met,\n\
-                    and the conditional throughput there.",
-            streams: 1,
-            needs: ONE,
-            prepare: |setup, options| {
-                let shorter = |goal: mlrsearch::Goal| match setup.effort.trial < goal.final_trial {
-                    true => goal.with_trials_of(setup.effort.trial),
-                    false => goal,
-                };
-                let goals = std::mem::take(&mut options.goals);
-                options.goals = goals.into_iter().map(shorter).collect();
-                Ok(())
-            },
-            course: |setup, options| course(mlrsearch::MlrsearchSteps, setup, options),
-        },
-    ]
+    listed! {
+        "throughput" "RFC 2544 §26.1" 1 ONE, as_it_is, throughput::ThroughputSteps,
+            "The fastest rate at which as many frames come out as went in,\n\
+             for each frame size, and the theoretical maximum.";
+        "latency" "RFC 2544 §26.2" 1 ONE, as_it_is, latency::LatencySteps,
+            "How long tagged frames take at the throughput,\n\
+             and the distribution over every frame.";
+        "frame-loss" "RFC 2544 §26.3" 1 ONE, as_it_is, frame_loss::FrameLossSteps,
+            "Loss from the highest rate down,\n\
+             until two trials in a row have none.";
+        "back-to-back" "RFC 2544 §26.4" 1 ONE, as_it_is, back_to_back::BackToBackSteps,
+            "The longest burst with the minimum gap between frames\n\
+             that passes without loss.";
+        "system-recovery" "RFC 2544 §26.5" 1 ONE, as_it_is, system_recovery::SystemRecoverySteps,
+            "How long loss continues after an overload of 110 %\n\
+             once the load has fallen to half.";
+        "reset" "RFC 2544 §26.6" 1 "one stream or more, and path.switch.reset", with_reset, reset::ResetSteps,
+            "How long no frame passes when the device is reset,\n\
+             with the smallest frames.";
+        "buffer-time" "RFC 9004" 1 "streams that together send three times what the device forwards",
+            as_it_is, buffer_time::BufferTimeSteps,
+            "The longest burst, and from it the time and the bytes that the device buffers,\n\
+             corrected for what it forwarded meanwhile.";
+        "buffering" "RFC 8239 §3" 1 "streams that together overload a receiving port", as_it_is, buffering::BufferingSteps,
+            "The buffer under an overload of 1 %:\n\
+             the point beyond which the maximum latency no longer rises.";
+        "microburst" "RFC 8239 §4" 2 TWO, |setup, _| many_to_one("microburst", setup), microburst::MicroburstSteps,
+            "The largest burst from two or more ports to one\n\
+             that passes without loss.";
+        "head-of-line-blocking" "RFC 8239 §5" 3 "three streams on four ports: from A to C, from A to D, from B to D",
+            |setup, _| head_of_line::check(setup), head_of_line::HeadOfLineSteps,
+            "Does congestion of one receiving port\n\
+             cost frames that go to another?";
+        "incast" "RFC 8239 §6" 2 TWO, |setup, _| many_to_one("incast", setup), incast::IncastSteps,
+            "Goodput of TCP at full rate and latency of microbursts\n\
+             that meet at one receiving port.";
+        "mlrsearch" "RFC 9971" 1 ONE, with_shorter_goals, mlrsearch::MlrsearchSteps,
+            "For each goal the loads between which it stops being met,\n\
+             and the conditional throughput there.";
+    }
+}
+
+/// With the smallest frames, where the path has a reset.
+fn with_reset(setup: &mut Setup, _: &mut Options) -> Result<(), BuildError> {
+    let reset = setup.reset();
+    // Frames begin when the device has settled.
+    if reset.is_none_or(|reset| reset.at.0 <= setup.effort.settle) {
+        return Err(BuildError::NoReset);
+    }
+    let smallest = setup.sizes.iter().copied().min();
+    setup.sizes = smallest.into_iter().collect();
+    Ok(())
+}
+
+/// With goals whose trials are no longer than those that are asked for.
+fn with_shorter_goals(setup: &mut Setup, options: &mut Options) -> Result<(), BuildError> {
+    let shorter = |goal: mlrsearch::Goal| match setup.effort.trial < goal.final_trial {
+        true => goal.with_trials_of(setup.effort.trial),
+        false => goal,
+    };
+    let goals = std::mem::take(&mut options.goals);
+    options.goals = goals.into_iter().map(shorter).collect();
+    Ok(())
 }
 
 /// Most begin with what they are given.
