@@ -29,9 +29,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let folder = shortest(run.folder());
     let missed = resolved.as_ref();
     let missed = missed.and_then(|resolved| missed_precision(&run, resolved));
-    for problem in run.problems().into_iter().chain(missed) {
-        terminal::say(format!("warning: {problem}"));
-    }
+    let problems = run.problems().into_iter().chain(missed);
+    problems.for_each(terminal::warn);
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);
     let text = || delaylab_terminal::explain::render(&head, &found, &style);

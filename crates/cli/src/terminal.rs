@@ -93,6 +93,11 @@ pub fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{}", sayable(&line.to_string()));
 }
 
+/// Says what is to be known before something is trusted.
+pub fn warn(warning: impl Display) {
+    say(format!("warning: {warning}"));
+}
+
 /// A line in the characters that standard error takes. Nothing in it reaches the terminal as a command.
 pub fn sayable(line: &str) -> String {
     style(&io::stderr(), false).glyphs(visible(line).into_owned())

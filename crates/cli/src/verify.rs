@@ -48,10 +48,10 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
         for folder in folders(named, &args.runs)? {
             match verify_found(&folder) {
                 Some(verified) => found.push((shortest(&verified.folder), verified)),
-                None => terminal::say(format!(
-                    "warning: {} is gone since it was found",
-                    shortest(&folder)
-                )),
+                None => {
+                    let folder = shortest(&folder);
+                    terminal::warn(format!("{folder} is gone since it was found"));
+                }
             }
         }
     }

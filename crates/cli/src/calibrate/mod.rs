@@ -55,9 +55,7 @@ fn measured(of: &MeasuredRunArgs) -> Result<MeasuredPath, Failed> {
     let run = choose::run(&of.run, &of.runs)?;
     choose::say_not_complete(&run);
     let measured = MeasuredPath::read(&run)?;
-    for problem in run.problems() {
-        terminal::say(format!("warning: {problem}"));
-    }
+    run.problems().iter().for_each(terminal::warn);
     Ok(measured)
 }
 

@@ -44,8 +44,8 @@ fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<EarlierRun, Failed> 
     let Some(named) = args.from.as_deref() else {
         // One that was not asked for need not be whole.
         let opened = |run: &str| {
-            let failed = |failed: Failed| terminal::say(format!("warning: {}", failed.message));
-            open(run).map_err(failed).ok()
+            let warn = |failed: Failed| terminal::warn(failed.message);
+            open(run).map_err(warn).ok()
         };
         return Ok(match are_runs_in(&args.runs)? {
             true => EarlierRun::newest(resolved, &args.runs, opened),

@@ -57,12 +57,12 @@ pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
 pub fn say_not_complete(run: &Run) {
     let folder = run_folder::shortest(run.folder());
     if let Some(warning) = stored::not_complete(run, &folder) {
-        terminal::say(format!("warning: {folder}: {warning}"));
+        terminal::warn(format!("{folder}: {warning}"));
     }
 }
 
 fn say_unchecked(run: &Run) {
     if let Some(warning) = stored::unchecked(run, &shortest(run.folder())) {
-        terminal::say(format!("warning: {warning}"));
+        terminal::warn(warning);
     }
 }

@@ -58,9 +58,7 @@ pub fn run(
             false => failed,
         }
     })?;
-    for warning in warnings {
-        terminal::say(format!("warning: {warning}"));
-    }
+    warnings.iter().for_each(terminal::warn);
     let data = data_for(&run_folder::open(&folder)?, with_page)?;
     let page = match with_page {
         true => put_in_run(&data, &folder).map(Some),

@@ -30,9 +30,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     };
     for part in interrupted.damaged() {
         let part = part.display();
-        terminal::say(format!(
-            "warning: {part} cannot be read and was moved aside: {what}"
-        ));
+        terminal::warn(format!("{part} cannot be read and was moved aside: {what}"));
     }
     if interrupted.lacks_everything() {
         return Err(Failed::usage(format!(
@@ -43,7 +41,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     if interrupted.counts_as_it_stands() {
         let resolved = interrupted.resolved()?;
         if let Some(missing) = interrupted.missing(&resolved) {
-            terminal::say(format!("warning: {missing}"));
+            terminal::warn(missing);
         }
         let carried_out = interrupted.end(resolved);
         let carried_out =
@@ -57,9 +55,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         threads: args.threads,
         ..with_load(&args.load)
     })?;
-    for moved in remaining.moved() {
-        terminal::say(format!("warning: {moved}"));
-    }
+    remaining.moved().iter().for_each(terminal::warn);
     catch_stop()?;
     carry_out_and_show(remaining.into_ready()?, args.tui, &args.shown)
 }

@@ -22,9 +22,7 @@ use std::path::Path;
 pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let mut found = read(args)?;
     let finished = found.record(&args.output, &supplied())?;
-    for warning in &finished.warnings {
-        terminal::say(format!("warning: {warning}"));
-    }
+    finished.warnings.iter().for_each(terminal::warn);
     let run = run_folder::open(&finished.folder)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));

@@ -275,9 +275,7 @@ fn keep_what_is_stored(
 }
 
 fn say_where(finished: &Finished) {
-    for warning in &finished.warnings {
-        terminal::say(format!("warning: {warning}"));
-    }
+    finished.warnings.iter().for_each(terminal::warn);
     let folder = shortest(&finished.folder);
     let word = quoted(&folder);
     terminal::say(format!(
@@ -293,7 +291,7 @@ fn resume(folder: &Path) -> String {
 fn remove(folder: &Path) {
     if let Err(error) = fs::remove_dir_all(folder) {
         let folder = folder.display();
-        terminal::say(format!("warning: cannot remove {folder}: {error}"));
+        terminal::warn(format!("cannot remove {folder}: {error}"));
     }
 }
 
