@@ -84,10 +84,7 @@ fn sentence(wrong: usize, found: &[(String, Verified)]) -> String {
 
 /// The run of this name, or every run in this directory.
 fn folders(named: &str, runs: &Path) -> Result<Vec<PathBuf>, Failed> {
-    let folder = match resolve_run(named, runs) {
-        Ok(folder) => folder,
-        Err(error) => return Err(Failed::usage(error)),
-    };
+    let folder = resolve_run(named, runs).map_err(Failed::usage)?;
     let found = runs_in(&folder).map_err(|error| {
         Failed::environment(format!("cannot look into {}: {error}", folder.display()))
     })?;
