@@ -6,6 +6,7 @@
 //! place (batch means). Each is a cluster, and the share is a ratio of sums over clusters (Cochran, Sampling
 //! Techniques, §6): its variance is that of what each cluster has more than its part.
 
+use crate::interval::CONFIDENCE;
 use crate::loglinear::Sparse as Cluster;
 use crate::student;
 use delaylab_model::Nanos;
@@ -20,8 +21,6 @@ const LEAST_STRETCHES: usize = 8;
 const LEAST_LENGTH: u64 = 10;
 /// Stretches that follow each other more closely than this are too short for what the delays do.
 const MOST_DEPENDENT: f64 = 0.7;
-/// Of the band.
-const CONFIDENCE: f64 = 0.95;
 
 /// Values of which the median says what is usual: the very first may have waited for what no other waits for.
 const FIRST: usize = 1_000;

@@ -26,7 +26,8 @@ pub use batches::BatchMeans;
 pub use blocks::of_quantile;
 pub use independent::{Estimate, Z, of_difference, of_share};
 
-pub(crate) const CONFIDENCE: f64 = 0.95;
+/// Of every interval.
+pub const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.
 pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.

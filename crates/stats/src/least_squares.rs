@@ -9,6 +9,7 @@
 use crate::double_double::DoubleDouble;
 pub use crate::fit_error::FitError;
 use crate::gram_schmidt::{Basis, dot, norm, to_unit};
+use crate::interval::CONFIDENCE;
 use crate::{student, tail};
 
 /// What is this small against the observations is a rounding error of the arithmetic: an exact
@@ -147,7 +148,7 @@ impl Solution {
         };
         let degrees = (y.len() - columns.len()) as u32;
         let sd = squares.residual_sd(degrees);
-        let factor = student::two_sided(0.95, degrees);
+        let factor = student::two_sided(CONFIDENCE, degrees);
         let coefficient = |column| {
             let error = basis.error(column).to_f64();
             let value = basis.coefficient(column, &parts).to_f64();

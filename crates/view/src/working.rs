@@ -6,7 +6,7 @@ use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
-use delaylab_stats::interval::{Estimate, Z, of_difference, of_share};
+use delaylab_stats::interval::{CONFIDENCE, Estimate, Z, of_difference, of_share};
 use delaylab_stats::quantile::trimmed_mean;
 use delaylab_stats::student::two_sided;
 use delaylab_stats::summary::{AnatomyAt, Distribution, Interval, Summary};
@@ -333,7 +333,8 @@ fn median_of(of: &Distribution) -> Estimate {
         _ => UNKNOWN,
     };
     let independent = told.min(of.count as f64).max(2.0);
-    let half = two_sided(0.95, independent as u32 - 1) * 0.93 * of.iqr as f64 / independent.sqrt();
+    let half =
+        two_sided(CONFIDENCE, independent as u32 - 1) * 0.93 * of.iqr as f64 / independent.sqrt();
     (p50, [p50 - half, p50 + half])
 }
 

@@ -17,7 +17,7 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::SummaryBuilder;
 #[cfg(feature = "runs")]
-use delaylab_stats::{student, summary::Figure};
+use delaylab_stats::{interval::CONFIDENCE, student, summary::Figure};
 
 /// A statistic and the precision at which to stop repeating.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +125,8 @@ impl Precision {
         let n = count as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let half = (squares / (n - 1.0) / n).sqrt() * student::two_sided(0.95, count as u32 - 1);
+        let half =
+            (squares / (n - 1.0) / n).sqrt() * student::two_sided(CONFIDENCE, count as u32 - 1);
         Some(if half > 0.0 { half / mean.abs() } else { 0.0 })
     }
 

@@ -3,7 +3,7 @@
 use super::replicates::MAX_VOID;
 use super::{RESAMPLES, Replicates, Resampling, degrees};
 use crate::functional::Functional;
-use crate::interval::CONFIDENCE;
+use crate::interval::{CONFIDENCE, Z};
 use crate::student;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ impl Bounds {
             (false, true) => self.high - value,
             _ => (self.high - self.low) / 2.0,
         };
-        (half / 1.96).powi(2)
+        (half / Z).powi(2)
     }
 
     /// As far as the further of both on each side.
@@ -136,7 +136,7 @@ impl Resampling {
         let hidden = number.trials.iter().map(|&trial| self.hidden[trial]);
         let hidden = hidden.fold(0.0, f64::max);
         degrees.map_or(1.0, |degrees| {
-            student::two_sided(CONFIDENCE, degrees) / 1.96 / (1.0 - hidden).sqrt()
+            student::two_sided(CONFIDENCE, degrees) / Z / (1.0 - hidden).sqrt()
         })
     }
 

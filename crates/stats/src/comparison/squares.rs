@@ -5,6 +5,7 @@
 
 use super::part_sums::PartSums;
 use crate::far_quantile::LEAST_DEGREES;
+use crate::interval::Z;
 use std::collections::BTreeMap;
 
 /// The law of what each block adds to a variance beyond its share.
@@ -49,7 +50,6 @@ impl SquaresOfBlocks {
     /// What percentiles of draws leave of a skewed law's upper end (Johnson 1978; Hall 1988): (z² + 2)·γ/6√B standard
     /// errors.
     pub(super) fn stretch_up(&self, value: f64, draws: &mut [f64]) {
-        const Z: f64 = 1.96;
         let more = (Z * Z + 2.0) * self.skewness.max(0.0) / (6.0 * self.count.sqrt() * Z);
         for draw in draws.iter_mut().filter(|draw| **draw > value) {
             *draw += (*draw - value) * more.min(1.0);

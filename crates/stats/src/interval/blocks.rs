@@ -1,7 +1,7 @@
 //! The interval of a quantile from a moving-block bootstrap.
 
 use super::{
-    CONFIDENCE, Interval, MIN_BEYOND, MIN_EFFECTIVE, open_end, too_correlated, too_few,
+    CONFIDENCE, Interval, MIN_BEYOND, MIN_EFFECTIVE, Z, open_end, too_correlated, too_few,
     too_few_beyond, too_slow,
 };
 use crate::dependence::{block_length, memory, sokal};
@@ -90,7 +90,7 @@ fn time_of<'a>(
 fn stretch(count: f64, length: f64, time: f64, of_tail: f64) -> f64 {
     let shown = (1.0 - (memory(time) / length).min(0.5)) * (1.0 - length / count);
     let of_blocks = (count / length).ceil() - 1.0;
-    student::two_sided(CONFIDENCE, of_blocks.min(of_tail) as u32) / 1.96 / shown.sqrt()
+    student::two_sided(CONFIDENCE, of_blocks.min(of_tail) as u32) / Z / shown.sqrt()
 }
 
 const RESAMPLES: usize = 500;
