@@ -60,6 +60,7 @@ fn only_frames_have(section: &ProbeSection) -> Result<(), Refusal> {
         let what = "frames are evenly spaced, at their share of the line rate";
         return refuse("pacing.burst", what, "leave it out");
     }
+    let is_changed = section.dont_fragment != DontFragment::default();
     let others = [
         ("ip_size", section.ip_size.is_some()),
         ("payload", section.payload.is_some()),
@@ -67,22 +68,19 @@ fn only_frames_have(section: &ProbeSection) -> Result<(), Refusal> {
         ("ttl", section.ttl.is_some()),
         ("interface", section.interface.is_some()),
         ("fill", section.fill.is_some()),
-        (
-            "dont_fragment",
-            section.dont_fragment != DontFragment::default(),
-        ),
+        ("dont_fragment", is_changed),
     ];
-    match others.into_iter().find(|(_, there)| *there) {
-        None => Ok(()),
-        Some((field, _)) => {
-            let what = format!("frames have no `{field}`");
-            refuse(
-                field,
-                what,
-                "a frame has `frame_size`, `family`, `vlan` and `class`",
-            )
-        }
-    }
+    let Some(field) = first_given(others) else {
+        return Ok(());
+    };
+    let remedy = "a frame has `frame_size`, `family`, `vlan` and `class`";
+    refuse(field, format!("frames have no `{field}`"), remedy)
+}
+
+/// The first of these fields that the section has.
+fn first_given<const N: usize>(fields: [(&'static str, bool); N]) -> Option<&'static str> {
+    let given = fields.into_iter().find(|(_, is_given)| *is_given);
+    given.map(|(field, _)| field)
 }
 
 fn size(section: &ProbeSection) -> Result<u32, Refusal> {
@@ -174,35 +172,23 @@ fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Refusal> {
 /// Refuses the fields that only method `frame` has, in a section of another method.
 pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Refusal> {
     let own = [
-        (
-            "frame_size",
-            section.frame_size.is_some(),
-            "write `ip_size` or `payload`",
-        ),
-        (
-            "pacing.load",
-            section.pacing.load.is_some(),
-            "write `every`, `poisson` or `wait`",
-        ),
-        ("vlan", section.vlan.is_some(), "leave it out"),
-        ("start", section.start.is_some(), "leave it out"),
-        ("phase", section.phase.is_some(), "leave it out"),
-        (
-            "clock_tolerance",
-            section.clock_tolerance.is_some(),
-            "leave it out",
-        ),
-        (
-            "family",
-            section.family != Family::Any,
-            "the target's address says it",
-        ),
+        ("frame_size", section.frame_size.is_some()),
+        ("pacing.load", section.pacing.load.is_some()),
+        ("vlan", section.vlan.is_some()),
+        ("start", section.start.is_some()),
+        ("phase", section.phase.is_some()),
+        ("clock_tolerance", section.clock_tolerance.is_some()),
+        ("family", section.family != Family::Any),
     ];
-    match own.into_iter().find(|(_, there, _)| *there) {
-        None => Ok(()),
-        Some((field, _, help)) => {
-            let what = format!("{method} sends packets: `{field}` is for method frame");
-            refuse(field, what, help)
-        }
-    }
+    let Some(field) = first_given(own) else {
+        return Ok(());
+    };
+    let remedy = match field {
+        "frame_size" => "write `ip_size` or `payload`",
+        "pacing.load" => "write `every`, `poisson` or `wait`",
+        "family" => "the target's address says it",
+        _ => "leave it out",
+    };
+    let what = format!("{method} sends packets: `{field}` is for method frame");
+    refuse(field, what, remedy)
 }
