@@ -66,60 +66,21 @@ macro_rules! listed {
 }
 
 /// Every shape. A new one is a line here, its file and its `mod`.
+#[rustfmt::skip]
 pub const PUBLISHED: &[Listed] = &[
     listed!("ping", "ping --json", 3, schema::<ping::Document<'_>>),
-    listed!(
-        "ping-stream",
-        "a line of ping --json-stream",
-        3,
-        stream::schema
-    ),
-    listed!(
-        "run",
-        "a line of run --json",
-        5,
-        line_schema::<run::Line<'_>>
-    ),
-    listed!(
-        "trace",
-        "trace --json",
-        2,
-        schema::<trace::json::Document<'_>>
-    ),
-    listed!(
-        "explain",
-        "explain --json",
-        3,
-        schema::<explain::json::Document<'_>>
-    ),
-    listed!(
-        "compare",
-        "compare --json",
-        3,
-        schema::<compare::json::Document<'_>>
-    ),
-    listed!(
-        "calibration",
-        "calibrate --json",
-        3,
-        schema::<calibration::Calibration<'_>>
-    ),
-    listed!(
-        "prediction",
-        "predict --json",
-        3,
-        schema::<calibration::Predictions<'_>>
-    ),
+    listed!("ping-stream", "a line of ping --json-stream", 3, stream::schema),
+    listed!("run", "a line of run --json", 5, line_schema::<run::Line<'_>>),
+    listed!("trace", "trace --json", 2, schema::<trace::json::Document<'_>>),
+    listed!("explain", "explain --json", 3, schema::<explain::json::Document<'_>>),
+    listed!("compare", "compare --json", 3, schema::<compare::json::Document<'_>>),
+    listed!("calibration", "calibrate --json", 3, schema::<calibration::Calibration<'_>>),
+    listed!("prediction", "predict --json", 3, schema::<calibration::Predictions<'_>>),
     listed!("cells", "cells --json", 3, schema::<cells::Document<'_>>),
     listed!("import", "import --json", 3, schema::<import::Document<'_>>),
     listed!("check", "check --json", 3, schema::<check::Document<'_>>),
     listed!("list", "list --json", 1, schema::<list::Document>),
-    listed!(
-        "procedures",
-        "bench list --json",
-        1,
-        schema::<list::Procedures>
-    ),
+    listed!("procedures", "bench list --json", 1, schema::<list::Procedures>),
     listed!("doctor", "doctor --json", 2, schema::<Checkup>),
     listed!("verify", "verify --json", 2, schema::<verify::Document<'_>>),
 ];
