@@ -118,20 +118,11 @@ struct Shown {
     lost: bool,
 }
 
-const NARROWER: [Shown; 3] = [
-    Shown {
-        wasserstein: true,
-        lost: true,
-    },
-    Shown {
-        wasserstein: true,
-        lost: false,
-    },
-    Shown {
-        wasserstein: false,
-        lost: false,
-    },
-];
+/// From all of it to the least.
+fn narrower() -> [Shown; 3] {
+    let flags = [[true, true], [true, false], [false, false]];
+    flags.map(|[wasserstein, lost]| Shown { wasserstein, lost })
+}
 
 fn overlay(pairs: &[Pair], style: &Style) -> String {
     let rows = in_order(pairs, |pair| &pair.measured);
@@ -139,7 +130,7 @@ fn overlay(pairs: &[Pair], style: &Style) -> String {
         return String::new();
     }
     let table = |shown: &Shown| overlay_table(&rows, *shown);
-    let (shown, table) = Table::first_that_fits(NARROWER, table, style);
+    let (shown, table) = Table::first_that_fits(narrower(), table, style);
     let distance = match shown.wasserstein {
         true => "; W1: Wasserstein distance of the two distributions",
         false => "",
@@ -155,18 +146,10 @@ fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {
     let heads = varied(rows.iter().map(|pair| &pair.measured));
     let mut table = Table::default();
     let columns = |quantiles: [&str; 6], wasserstein: &str, lost: [&str; 2]| {
-        let wasserstein = shown.wasserstein.then(|| wasserstein.to_owned());
-        let lost = if shown.lost {
-            lost.to_vec()
-        } else {
-            Vec::new()
-        };
-        let cells = quantiles.map(str::to_owned).into_iter().chain(wasserstein);
-        cells
-            .chain(lost.into_iter().map(str::to_owned))
-            .map(Cell::new)
-            .map(Cell::dim)
-            .collect::<Vec<_>>()
+        let wasserstein = shown.wasserstein.then_some(wasserstein);
+        let lost = shown.lost.then_some(lost).into_iter().flatten();
+        let cells = quantiles.into_iter().chain(wasserstein).chain(lost);
+        cells.map(|head| Cell::new(head).dim()).collect::<Vec<_>>()
     };
     let lead = (0..=heads.len()).map(|_| Cell::default());
     table.row(lead.chain(columns(["p50", "", "", "p99", "", ""], "", ["lost", ""])));

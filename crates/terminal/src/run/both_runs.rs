@@ -21,20 +21,11 @@ struct Shown {
 /// A block of columns: what stands above it, and its heads.
 type Block<'a> = (&'a str, &'a [&'a str]);
 
-const NARROWER: [Shown; 3] = [
-    Shown {
-        p99: true,
-        stage: true,
-    },
-    Shown {
-        p99: false,
-        stage: true,
-    },
-    Shown {
-        p99: false,
-        stage: false,
-    },
-];
+/// From all of it to the least.
+fn narrower() -> [Shown; 3] {
+    let flags = [[true, true], [true, false], [false, false]];
+    flags.map(|[stage, p99]| Shown { p99, stage })
+}
 
 /// Both runs in one table, in lines that end in a line feed.
 pub fn both_runs(first: &RunData, second: &RunData, style: &Style) -> String {
@@ -42,7 +33,7 @@ pub fn both_runs(first: &RunData, second: &RunData, style: &Style) -> String {
     let head = [first, second].into_iter().zip(&both.names);
     let head = head.zip(columns(&both));
     let head = head.map(|((run, name), column)| one(run, name, &column, style));
-    let (shown, table) = Table::first_that_fits(NARROWER, |shown| table(&both, *shown), style);
+    let (shown, table) = Table::first_that_fits(narrower(), |shown| table(&both, *shown), style);
     let sections = [
         head.collect::<String>(),
         table.render(style),
