@@ -107,11 +107,7 @@ impl Plan {
         measured: &Measured<'_>,
         only_in_fit: bool,
     ) -> Result<(usize, Dimension), NoValue> {
-        let Asked {
-            functional,
-            measure,
-            bound,
-        } = asked(statistic, selection, measured)?;
+        let (functional, measure, bound) = asked(statistic, selection, measured)?;
         let streams = selection.streams_of(measure, measured.streams());
         let streams = streams.map_err(NoValue::not_applicable)?;
         let same = |leaf: &Leaf| {
@@ -269,13 +265,8 @@ pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dim
     }
 }
 
-/// What a statistic asks for.
-struct Asked {
-    functional: Functional,
-    measure: Measure,
-    /// Of a share.
-    bound: Option<ShareBound>,
-}
+/// What a statistic asks for; of a share, with its bound.
+type Asked = (Functional, Measure, Option<ShareBound>);
 
 struct ShareBound {
     value: f64,
@@ -301,37 +292,23 @@ fn asked(
     selection: &Selection,
     measured: &Measured<'_>,
 ) -> Result<Asked, NoValue> {
+    let share = |beyond, bound| Functional::Share { beyond, bound };
     match &statistic.kind {
         // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet or trial has a 1, or
         // all have (with 0 of 1000, up to 3 in 1000 are possible).
-        Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => Ok(Asked {
-            functional: Functional::Share {
-                beyond: Beyond::More,
-                bound: 0.0,
-            },
-            measure: *measure,
-            bound: None,
-        }),
-        Kind::Of(functional, measure) => Ok(Asked {
-            functional: *functional,
-            measure: *measure,
-            bound: None,
-        }),
+        Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => {
+            Ok((share(Beyond::More, 0.0), *measure, None))
+        }
+        Kind::Of(functional, measure) => Ok((*functional, *measure, None)),
         Kind::Share(measure, beyond, bound) => {
             let too_few = "there are too few packets for the bound of a share";
             let (value, dimension) = point(bound, selection, measured, too_few)?;
-            Ok(Asked {
-                functional: Functional::Share {
-                    beyond: *beyond,
-                    bound: value,
-                },
-                measure: *measure,
-                bound: Some(ShareBound {
-                    value,
-                    dimension,
-                    is_computed: !matches!(**bound, Value::Number(_)),
-                }),
-            })
+            let bound = ShareBound {
+                value,
+                dimension,
+                is_computed: !matches!(**bound, Value::Number(_)),
+            };
+            Ok((share(*beyond, value), *measure, Some(bound)))
         }
         Kind::On(..) => Err(NoValue::unknown("a fit has no distribution")),
     }
