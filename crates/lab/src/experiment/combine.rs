@@ -72,24 +72,17 @@ pub(super) fn combinations(
     }
     // A case that is refused with any level of the other factors is left out completely.
     kept.retain(|(_, levels)| !maker.is_skipped(levels));
-    let Maker {
-        mut problems,
-        skipped,
-        traces,
-        ..
-    } = maker;
-    if kept.is_empty() && problems.is_empty() {
-        problems.push(nothing_left(root, &skipped));
+    if kept.is_empty() && maker.problems.is_empty() {
+        maker.problems.push(nothing_left(root, &maker.skipped));
     }
-    if problems.is_empty() {
-        Ok(Trials {
-            kept,
-            skipped,
-            traces: traces.into_digests(),
-        })
-    } else {
-        Err(problems)
+    if !maker.problems.is_empty() {
+        return Err(maker.problems);
     }
+    Ok(Trials {
+        kept,
+        skipped: maker.skipped,
+        traces: maker.traces.into_digests(),
+    })
 }
 
 fn nothing_left(root: &Node, skipped: &[SkippedCase]) -> Problem {

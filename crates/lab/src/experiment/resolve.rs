@@ -273,20 +273,8 @@ impl Experiment {
             .map_err(|problem| vec![problem])?;
         let mut root = self.base(world, choices.quick);
         let set = apply_sets(&mut root, choices, sources)?;
-        let Checked {
-            header,
-            common,
-            factors,
-            findings,
-            unread,
-            stop,
-        } = self.checked(&root, &set, sources)?;
-        let Common {
-            design,
-            figures,
-            measured,
-            ..
-        } = common;
+        let checked = self.checked(&root, &set, sources)?;
+        let (header, common) = (checked.header, checked.common);
         let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
         let quick = choices.quick || header.resolved.quick;
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
@@ -295,9 +283,9 @@ impl Experiment {
             true => ReplayTraces::recorded(&header.resolved.traces),
             false => ReplayTraces::default(),
         };
-        let trials = combinations(&root, &factors, traces, choices.v6, refusals)?;
+        let trials = combinations(&root, &checked.factors, traces, choices.v6, refusals)?;
         note_traces(&mut root, &trials.traces).map_err(|problem| vec![problem])?;
-        let planned = in_order(&trials.kept, &design, seed.unsigned_abs());
+        let planned = in_order(&trials.kept, &common.design, seed.unsigned_abs());
         let target = target(&root);
         // What was recorded went where it went.
         let aimed = self.recorded || target.is_some() || world != WorldName::Live;
@@ -313,15 +301,15 @@ impl Experiment {
             seed: seed.unsigned_abs(),
             quick,
             toml: root.table().map(write::document).unwrap_or_default(),
-            factors: factors.into_iter().map(named_levels).collect(),
-            order: design.order,
-            stop,
-            procedure: design.procedure,
+            factors: checked.factors.into_iter().map(named_levels).collect(),
+            order: common.design.order,
+            stop: checked.stop,
+            procedure: common.design.procedure,
             skipped: trials.skipped,
-            findings,
-            unread,
-            figures,
-            measured: choices.measured.clone().or(measured.run),
+            findings: checked.findings,
+            unread: checked.unread,
+            figures: common.figures,
+            measured: choices.measured.clone().or(common.measured.run),
             target: target.or_else(|| host_of_requests(&trials.kept)),
             planned,
         })

@@ -1,6 +1,6 @@
 //! Ends trials that count with what is recorded of them, where the process that carried them out could not.
 
-use super::recorder::{Recorded, Recorder};
+use super::recorder::Recorder;
 use super::trial::{self, Begun, withdraw_one_way};
 use crate::pipeline::Consumer;
 use delaylab_model::Nanos;
@@ -50,18 +50,14 @@ impl<'a> CutShort<'a> {
                 .filter_map(|record| record.t_recv.max(record.t_send));
             until = ends.fold(until, Nanos::max);
         })?;
-        let Recorded {
-            summaries,
-            count: records,
-            ..
-        } = recorder.end();
+        let recorded = recorder.end();
         Ok(Self {
             planned,
             writer,
             begun,
-            summaries,
+            summaries: recorded.summaries,
             packets,
-            records,
+            records: recorded.count,
             until,
         })
     }
