@@ -194,20 +194,15 @@ fn with_what_was_measured(
 /// Gives a saved run its name and says what can be done with it. Of a run that broke off, the error says where its packets
 /// are; a run without a packet leaves no folder.
 fn keep(ping: EndedPing<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed> {
-    let EndedPing {
-        ended,
-        packets,
-        not_stored,
-        carried_out,
-    } = ping;
-    if packets == 0 {
+    let ended = ping.ended;
+    if ping.packets == 0 {
         remove(folder);
         return ended;
     }
-    let carried_out = match (carried_out, not_stored) {
+    let carried_out = match (ping.carried_out, ping.not_stored) {
         (Some(carried_out), None) => carried_out,
         (Some(carried_out), Some(lacks)) => {
-            return keep_what_is_stored(carried_out, &lacks, packets, ended);
+            return keep_what_is_stored(carried_out, &lacks, ping.packets, ended);
         }
         (None, _) => return ended.map_err(|failed| resumable(failed, &shortest(folder))),
     };
