@@ -136,17 +136,14 @@ fn is_at(row: &TrialRow, levels: &[FixedLevel]) -> bool {
 
 /// What another tool measured has no schedule of its own: there the round trip is what both have.
 fn asked(chosen: &[Measure], full: bool, imported: bool) -> ComparisonRequest {
-    let ComparisonRequest {
-        mut measures,
-        headline,
-        ..
-    } = ComparisonRequest::usual();
+    let usual = ComparisonRequest::usual();
+    let mut measures = usual.measures;
     measures.retain(|measure| !(imported && *measure == Measure::Response));
     if !chosen.is_empty() {
         measures = chosen.to_vec();
     }
     ComparisonRequest {
-        headline: measures.first().copied().unwrap_or(headline),
+        headline: measures.first().copied().unwrap_or(usual.headline),
         measures,
         // A single one is the headline.
         are_chosen: chosen.len() > 1,

@@ -133,27 +133,19 @@ fn read(
     if run.environment()["imported"].is_object() {
         pass.count_said(&rows);
     }
-    let Pass {
-        builder,
-        parts,
-        gatherer,
-        disturbed,
-        with_packets,
-        ..
-    } = pass;
     let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
     let originals = originals(trials);
     let is_copy = |trial: u32| originals.get(&trial).is_some_and(|first| *first != trial);
     let (noise, marked) = noise(run, &is_copy);
-    let mut data = builder.finish(RunData {
+    let mut data = pass.builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: benchmark(run, resolved),
-        sweeps: sweeps(gatherer, resolved),
+        sweeps: sweeps(pass.gatherer, resolved),
         findings: findings(run, resolved),
-        noise: noise.finish(&disturbed),
+        noise: noise.finish(&pass.disturbed),
         clock_reads: (run.clock_reads(None).into_iter())
             .filter(|bin| !is_copy(bin.trial))
             .collect(),
@@ -165,13 +157,13 @@ fn read(
     let mut trials = data.trials.iter();
     let has_packets = trials.any(|trial| {
         let of = (trial.stream.trial, trial.stream.probe);
-        trial.summary.counts.sent > 0 && with_packets.contains(&of)
+        trial.summary.counts.sent > 0 && pass.with_packets.contains(&of)
     });
     data.figures_alone = (!has_packets).then(|| FiguresAlone::new(&rows)).flatten();
     mark(&mut data, &marked);
     let series = Everything::read(run, resolved);
     data.series = series.by_combination(&data.trials);
-    data.parts = parts.finish(&data, run, &series);
+    data.parts = pass.parts.finish(&data, run, &series);
     for part in &mut data.parts {
         if let Ok(PartContent::Run(part)) = &mut part.shown {
             mark(part, &marked);
