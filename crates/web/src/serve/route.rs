@@ -497,20 +497,12 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
 
 fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
     let number = |name: &str| -> Result<Option<f64>, Trouble> {
+        let Some(text) = query.first(name) else {
+            return Ok(None);
+        };
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         let bad = || Trouble::Bad(format!("{name} is a number."));
-        let value = query
-            .first(name)
-            .map(|text| text.parse::<f64>().map_err(|_| bad()));
-        value
-            .transpose()?
-            .map(|value| {
-                if value.is_finite() {
-                    Ok(value)
-                } else {
-                    Err(bad())
-                }
-            })
-            .transpose()
+        number.map(Some).ok_or_else(bad)
     };
     let nanos = |seconds: f64| (seconds * 1e9) as Nanos;
     let window = Window {
