@@ -7,7 +7,7 @@ use super::imported::{Imported, ImportedStream};
 use super::order::Extents;
 use super::packet::Packet;
 use super::placed::RecordMaker;
-use super::records::{Addresses, icmp_reason};
+use super::records::{Addresses, at_place};
 use super::rows::{Row, Rows};
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -441,11 +441,10 @@ fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
         icmp,
         path_mtu,
     ] = *row;
-    let outcome = outcome.and_then(|at| Outcome::ALL.get(usize::try_from(at).ok()?));
     let packet = Packet {
-        outcome: outcome.copied().unwrap_or_default(),
+        outcome: at_place(&Outcome::ALL, outcome).unwrap_or_default(),
         refused_by: refusers.at(by),
-        icmp: icmp_reason(icmp),
+        icmp: at_place(&IcmpReason::ALL, icmp),
         path_mtu: path_mtu.map(|mtu| mtu as u32),
         round_trip,
         sent_at,

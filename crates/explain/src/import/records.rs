@@ -53,7 +53,7 @@ impl Addresses {
 
     /// Of this number.
     pub fn at(&self, place: Option<i64>) -> Option<IpAddr> {
-        self.0.get(usize::try_from(place?).ok()?).copied()
+        at_place(&self.0, place)
     }
 }
 
@@ -155,75 +155,71 @@ impl Records {
     }
 }
 
-/// As it was when [`row`] made this of it.
-fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
-    let mut row = row.iter().copied();
-    let mut next = || row.next().flatten();
-    let (seq, due) = (next(), next());
-    let due = due.unwrap_or(0);
-    let mut time = || next().map(|since| due.wrapping_add(since));
-    let (t_send, t_sched, t_tx, t_tx_hw) = (time(), time(), time(), time());
-    let (r_rx, r_user, r_tx) = (time(), time(), time());
-    let (t_rx, t_rx_hw, t_recv) = (time(), time(), time());
-    let (t_begin, t_resolved, t_connected, t_secured) = (time(), time(), time(), time());
-    let (t_ack, t_first) = (time(), time());
-    let mut next = || row.next().flatten();
-    let mut number = || next().unwrap_or(0);
-    let trial = number() as u32;
-    let probe = number() as u16;
-    let method = named(&Method::ALL, number());
-    let outcome = named(&Outcome::ALL, number());
-    let clock_event = named(&ClockEvent::ALL, number());
-    let dscp = number() as u8;
-    let copies = number() as u16;
-    let reorder_extent = number() as u32;
-    let mut next = || row.next().flatten();
-    Record {
-        trial,
-        probe,
-        dscp,
-        ip_size: next().map(|value| value as u32),
-        t_send,
-        t_sched,
-        t_tx,
-        t_tx_hw,
-        r_rx,
-        r_user,
-        r_tx,
-        t_rx,
-        t_rx_hw,
-        t_recv,
-        t_begin,
-        t_resolved,
-        t_connected,
-        t_secured,
-        t_ack,
-        t_first,
-        cpu: next().map(|value| value as u16),
-        r_dscp: next().map(|value| value as u8),
-        reply_dscp: next().map(|value| value as u8),
-        reply_ecn: next().map(|value| value as u8),
-        reply_ttl: next().map(|value| value as u8),
-        reflector_seq: next().map(|value| value as u32),
-        copies,
-        reorder_extent,
-        retransmits: next().map(|value| value as u32),
-        outcome,
-        refused_by: refusers.at(next()),
-        icmp: icmp_reason(next()),
-        icmp_type: next().map(|value| value as u8),
-        icmp_code: next().map(|value| value as u8),
-        path_mtu: next().map(|value| value as u32),
-        errno: next().map(|value| value as i32),
-        least_round_trip: next(),
-        answer: next().and_then(answer),
-        reply_bytes: next().map(|value| value as u64),
-        connection: next().map(|value| value as u32),
-        answer_ttl: next().map(|value| value as u32),
-        server_says: next(),
-        clock_event,
-        ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
-    }
+/// [`row`] and [`record`], which have the same columns in the same order.
+macro_rules! columns {
+    (times: $($time:ident)+; numbers: $($number:ident)+; known: $($known:ident)+;) => {
+        /// A record as numbers; times since it was due.
+        fn row(record: &Record, by: Option<i64>) -> Row<COLUMNS> {
+            let due = record.t_intended;
+            [
+                Some(record.seq as i64),
+                Some(due),
+                $(record.$time.map(|time| time.wrapping_sub(due)),)+
+                $(Some(i64::from(record.$number)),)+
+                $(record.$known.map(|value| value as i64),)+
+                place(&Method::ALL, record.method),
+                place(&Outcome::ALL, record.outcome),
+                place(&ClockEvent::ALL, record.clock_event),
+                by,
+                record.icmp.map(|icmp| icmp as i64),
+                record.answer.map(answer_number),
+                record.least_round_trip,
+                record.server_says,
+            ]
+        }
+
+        /// As it was when [`row`] made this of it.
+        fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
+            let [
+                seq,
+                due,
+                $($time,)+
+                $($number,)+
+                $($known,)+
+                method,
+                outcome,
+                clock_event,
+                by,
+                icmp,
+                said,
+                least_round_trip,
+                server_says,
+            ] = *row;
+            let due = due.unwrap_or(0);
+            Record {
+                seq: seq.unwrap_or(0) as u64,
+                t_intended: due,
+                $($time: $time.map(|since| due.wrapping_add(since)),)+
+                $($number: $number.unwrap_or(0) as _,)+
+                $($known: $known.map(|value| value as _),)+
+                method: at_place(&Method::ALL, method).unwrap_or_default(),
+                outcome: at_place(&Outcome::ALL, outcome).unwrap_or_default(),
+                clock_event: at_place(&ClockEvent::ALL, clock_event).unwrap_or_default(),
+                refused_by: refusers.at(by),
+                icmp: at_place(&IcmpReason::ALL, icmp),
+                answer: said.and_then(answer),
+                least_round_trip,
+                server_says,
+            }
+        }
+    };
+}
+
+columns! {
+    times: t_send t_sched t_tx t_tx_hw r_rx r_user r_tx t_rx t_rx_hw t_recv t_begin t_resolved t_connected t_secured t_ack t_first;
+    numbers: trial probe dscp copies reorder_extent;
+    known: ip_size cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq retransmits icmp_type icmp_code path_mtu errno
+        reply_bytes connection answer_ttl;
 }
 
 /// Numbers of answers that were truncated lie by so much below those of the others.
@@ -255,67 +251,6 @@ fn answer(number: i64) -> Option<Answer> {
     }
 }
 
-/// The reason at this place of the list of all.
-pub(super) fn icmp_reason(place: Option<i64>) -> Option<IcmpReason> {
-    let place = usize::try_from(place?).ok()?;
-    IcmpReason::ALL.get(place).copied()
-}
-
-/// In the order in which [`record`] takes them.
-fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
-    let due = record.t_intended;
-    let since = |time: Option<Nanos>| time.map(|time| time.wrapping_sub(due));
-    let number = |number: u64| Some(number as i64);
-    [
-        number(record.seq),
-        Some(due),
-        since(record.t_send),
-        since(record.t_sched),
-        since(record.t_tx),
-        since(record.t_tx_hw),
-        since(record.r_rx),
-        since(record.r_user),
-        since(record.r_tx),
-        since(record.t_rx),
-        since(record.t_rx_hw),
-        since(record.t_recv),
-        since(record.t_begin),
-        since(record.t_resolved),
-        since(record.t_connected),
-        since(record.t_secured),
-        since(record.t_ack),
-        since(record.t_first),
-        number(record.trial.into()),
-        number(record.probe.into()),
-        place(&Method::ALL, record.method),
-        place(&Outcome::ALL, record.outcome),
-        place(&ClockEvent::ALL, record.clock_event),
-        number(record.dscp.into()),
-        number(record.copies.into()),
-        number(record.reorder_extent.into()),
-        record.ip_size.map(i64::from),
-        record.cpu.map(i64::from),
-        record.r_dscp.map(i64::from),
-        record.reply_dscp.map(i64::from),
-        record.reply_ecn.map(i64::from),
-        record.reply_ttl.map(i64::from),
-        record.reflector_seq.map(i64::from),
-        record.retransmits.map(i64::from),
-        refused_by,
-        record.icmp.map(|icmp| icmp as i64),
-        record.icmp_type.map(i64::from),
-        record.icmp_code.map(i64::from),
-        record.path_mtu.map(i64::from),
-        record.errno.map(i64::from),
-        record.least_round_trip,
-        record.answer.map(answer_number),
-        record.reply_bytes.map(|bytes| bytes as i64),
-        record.connection.map(i64::from),
-        record.answer_ttl.map(i64::from),
-        record.server_says,
-    ]
-}
-
 /// A round trip, without what a stamping reflector took of it.
 pub(super) fn without_reflector(record: &Record) -> Option<Nanos> {
     let stamps = record.r_user.zip(record.r_rx);
@@ -333,9 +268,9 @@ fn place<T: PartialEq>(all: &[T], one: T) -> Option<i64> {
     i64::try_from(at).ok()
 }
 
-fn named<T: Copy + Default>(all: &[T], at: i64) -> T {
-    let found = usize::try_from(at).ok().and_then(|at| all.get(at));
-    found.copied().unwrap_or_default()
+/// What stands at this place of a list.
+pub(super) fn at_place<T: Copy>(all: &[T], place: Option<i64>) -> Option<T> {
+    all.get(usize::try_from(place?).ok()?).copied()
 }
 
 impl Default for Records {
