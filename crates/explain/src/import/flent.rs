@@ -23,7 +23,6 @@ use super::text::head;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date, json};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
-use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -260,23 +259,10 @@ fn rate_of(metadata: &Value, name: &str) -> Option<f64> {
 
 fn rates(imported: &mut Imported, name: &str, values: &[Value], scale: f64, series: &Series<'_>) {
     let of: Arc<str> = name.into();
-    let kind: Arc<str> = "goodput".into();
     for (index, value) in values.iter().enumerate() {
-        let Some(rate) = value.as_f64().filter(|rate| rate.is_finite()) else {
-            continue;
-        };
-        let rate = rate * scale;
-        imported.series.push(SeriesPoint {
-            trial: 0,
-            series: Arc::clone(&kind),
-            of: Arc::clone(&of),
-            unit: Unit::BitsPerSecond,
-            t: series.at(index),
-            length: series.step,
-            min: rate,
-            mean: rate,
-            max: rate,
-        });
+        let rate = value.as_f64().map(|rate| rate * scale);
+        let stretch = (series.at(index), series.step);
+        imported.add_point(("goodput", &of), stretch, Unit::BitsPerSecond, rate);
     }
 }
 

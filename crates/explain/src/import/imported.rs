@@ -4,8 +4,10 @@ use super::figure::PrintedSummary;
 use super::{Delay, Figure, Format, Hop, PrintedFigure, Records};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
+use delaylab_model::plan::Unit;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
+use std::sync::Arc;
 
 /// All that a file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +58,28 @@ impl Imported {
         let said = summary.figures.into_iter();
         let said = said.map(|said| PrintedFigure { stream, ..said });
         self.said.extend(said);
+    }
+
+    /// Adds a value of a series since this time, for so long; none that is no number.
+    pub(super) fn add_point(
+        &mut self,
+        (series, of): (&str, &Arc<str>),
+        (t, length): (Nanos, Nanos),
+        unit: Unit,
+        value: Option<f64>,
+    ) {
+        let value = value.filter(|value| value.is_finite());
+        self.series.extend(value.map(|value| SeriesPoint {
+            trial: 0,
+            series: series.into(),
+            of: Arc::clone(of),
+            unit,
+            t,
+            length,
+            min: value,
+            mean: value,
+            max: value,
+        }));
     }
 
     /// Calls the round trips that the peer printed for a stream what they are: without the server's time.

@@ -18,7 +18,6 @@ use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny};
@@ -290,13 +289,7 @@ fn add(imported: &mut Imported, document: &Document) {
         if !stream.records.is_empty() {
             imported.warn("iperf3 prints the kernel's smoothed round trip at the end of each interval: a record is a sample of that average, not a packet");
         }
-        series(
-            &mut imported.series,
-            document,
-            connection,
-            &stream.name,
-            began,
-        );
+        series(imported, document, connection, &stream.name, began);
         imported.streams.push(stream);
     }
     for ended in document.end.iter().flat_map(|end| &end.streams) {
@@ -357,57 +350,33 @@ fn at(began: Nanos, seconds: f64) -> Nanos {
 }
 
 fn series(
-    points: &mut Vec<SeriesPoint>,
+    imported: &mut Imported,
     document: &Document,
     connection: &Connection,
     name: &str,
     began: Nanos,
 ) {
     let of: Arc<str> = name.into();
+    let count = |count: Option<u64>| count.map(|count| count as f64);
     for part in parts(document, connection) {
         let rate = match part.sender.unwrap_or_else(|| document.start.sends()) {
             true => "sent_rate",
             false => "goodput",
         };
-        let values = [
+        let srtt = part.rtt.map(|rtt| f64::from(rtt) * 1e3);
+        let jitter = part.jitter_ms.map(|jitter| jitter * 1e6);
+        let lost = part.lost_packets.map(|lost| lost as f64);
+        let [from, to] = [part.start, part.end].map(|seconds| at(began, seconds));
+        for (series, unit, value) in [
             (rate, Unit::BitsPerSecond, part.bits_per_second),
-            (
-                "load_retransmits",
-                Unit::Number,
-                part.retransmits.map(|value| value as f64),
-            ),
-            ("cwnd", Unit::Bytes, part.snd_cwnd.map(|value| value as f64)),
-            (
-                "srtt",
-                Unit::Nanoseconds,
-                part.rtt.map(|rtt| f64::from(rtt) * 1e3),
-            ),
-            (
-                "jitter",
-                Unit::Nanoseconds,
-                part.jitter_ms.map(|jitter| jitter * 1e6),
-            ),
-            (
-                "lost_packets",
-                Unit::Packets,
-                part.lost_packets.map(|value| value as f64),
-            ),
-        ];
-        for (series, unit, value) in values {
-            let Some(value) = value.filter(|value| value.is_finite()) else {
-                continue;
-            };
-            points.push(SeriesPoint {
-                trial: 0,
-                series: series.into(),
-                of: of.clone(),
-                unit,
-                t: at(began, part.start),
-                length: (at(began, part.end) - at(began, part.start)).max(0),
-                min: value,
-                mean: value,
-                max: value,
-            });
+            ("load_retransmits", Unit::Number, count(part.retransmits)),
+            ("cwnd", Unit::Bytes, count(part.snd_cwnd)),
+            ("srtt", Unit::Nanoseconds, srtt),
+            ("jitter", Unit::Nanoseconds, jitter),
+            ("lost_packets", Unit::Packets, lost),
+        ] {
+            let stretch = (from, (to - from).max(0));
+            imported.add_point((series, &of), stretch, unit, value);
         }
     }
 }

@@ -26,8 +26,8 @@ use super::text::{Strange, head, word_after};
 use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
-use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MILLISECOND, SECOND};
+use std::sync::Arc;
 
 pub static FORMAT: Format = Format {
     name: "iperf3 text",
@@ -302,18 +302,10 @@ impl Test {
 }
 
 fn point(rate: &str, part: &Part<'_>, stream: usize, imported: &mut Imported) {
-    let of = imported.streams[stream].name.as_str().into();
-    imported.series.push(SeriesPoint {
-        trial: 0,
-        series: rate.into(),
-        of,
-        unit: Unit::BitsPerSecond,
-        t: part.from.nanos,
-        length: (part.to.nanos - part.from.nanos).max(0),
-        min: part.rate,
-        mean: part.rate,
-        max: part.rate,
-    });
+    let of: Arc<str> = imported.streams[stream].name.as_str().into();
+    let length = (part.to.nanos - part.from.nanos).max(0);
+    let stretch = (part.from.nanos, length);
+    imported.add_point((rate, &of), stretch, Unit::BitsPerSecond, Some(part.rate));
 }
 
 #[cfg(test)]
