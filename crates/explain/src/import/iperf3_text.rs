@@ -22,7 +22,7 @@
 
 use super::decimal::{self, Number};
 use super::figure::{Figure, PrintedSummary};
-use super::text::{Strange, head, word_after};
+use super::text::{Strange, head, word_after, words};
 use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
@@ -181,22 +181,11 @@ impl Test {
             let number = word.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
             imported.version = number.map(str::to_owned).or(imported.version.take());
         }
-        const OTHER: [&str; 14] = [
-            "Connecting to host",
-            "Control connection MSS",
-            "Reverse mode",
-            "- - - -",
-            "iperf Done",
-            "iperf ",
-            "Linux ",
-            "Time: ",
-            "Test Complete",
-            "CPU Utilization",
-            "Starting Test",
-            "-----",
-            "Server listening",
-            "Accepted connection",
-        ];
+        const OTHER: &[&str] = words! {
+            "Connecting to host" "Control connection MSS" "Reverse mode" "- - - -" "iperf Done"
+            "iperf " "Linux " "Time: " "Test Complete" "CPU Utilization" "Starting Test" "-----"
+            "Server listening" "Accepted connection"
+        };
         let line = line.trim_start();
         // Versions up to 3.1.3 divide by an interval of no time.
         let is_no_time = line.contains("nan ");

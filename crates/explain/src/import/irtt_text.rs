@@ -16,7 +16,7 @@ use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after, words};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::headers;
 use delaylab_model::method::Method;
@@ -275,21 +275,11 @@ fn spread(line: &str) -> Option<(&'static str, Delay)> {
 }
 
 fn no_matter(line: &str) -> bool {
-    const KNOWN: [&str; 13] = [
-        "Min",
-        "---",
-        "send IPDV",
-        "receive IPDV",
-        "send call time",
-        "timer error",
-        "server packets received",
-        "bytes sent/received",
-        "late (out-of-order) pkts",
-        "send/receive rate",
-        "protocol version",
-        "json format version",
-        "go version",
-    ];
+    const KNOWN: &[&str] = words! {
+        "Min" "---" "send IPDV" "receive IPDV" "send call time" "timer error"
+        "server packets received" "bytes sent/received" "late (out-of-order) pkts"
+        "send/receive rate" "protocol version" "json format version" "go version"
+    };
     line.is_empty() || KNOWN.iter().any(|known| line.starts_with(known))
 }
 

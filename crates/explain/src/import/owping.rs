@@ -24,7 +24,7 @@ use super::by_line::by_turns;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after, words};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -174,21 +174,11 @@ impl Session {
             return self.delays(what, values);
         }
         // Jitters are of percentiles of their own, hops and the rest no delays.
-        const OTHER: [&str; 13] = [
-            "SID:",
-            "last:",
-            "one-way jitter",
-            "two-way jitter",
-            "send jitter",
-            "reflect jitter",
-            "reflector processing",
-            "hops",
-            "send hops",
-            "reflect hops",
-            "TTL",
-            "no reordering",
-            "Percentiles:",
-        ];
+        const OTHER: &[&str] = words! {
+            "SID:" "last:" "one-way jitter" "two-way jitter" "send jitter" "reflect jitter"
+            "reflector processing" "hops" "send hops" "reflect hops" "TTL" "no reordering"
+            "Percentiles:"
+        };
         line.is_empty()
             || OTHER.iter().any(|other| line.starts_with(other))
             || line.contains("-reordering = ")

@@ -4,6 +4,14 @@ use super::{Imported, date, decimal};
 use delaylab_model::{Nanos, SECOND};
 use memchr::memmem;
 
+/// Words, many on a line.
+macro_rules! words {
+    ($($word:literal)*) => {
+        &[$($word),*]
+    };
+}
+pub(super) use words;
+
 /// The first lines, for a look at what a file is.
 pub fn head(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(65_536)]).into_owned()

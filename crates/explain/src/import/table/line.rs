@@ -2,6 +2,7 @@
 
 use super::{column, marks, unit};
 use crate::import::date;
+use crate::import::text::words;
 use delaylab_model::words::plural;
 
 /// So many rows are looked at.
@@ -181,24 +182,10 @@ fn is_number(text: &str) -> bool {
 
 /// What tools write of a packet that has no delay.
 pub fn stands_for_none(cell: &str) -> bool {
-    const WORDS: [&str; 16] = [
-        "",
-        "-",
-        "–",
-        "*",
-        "?",
-        "nan",
-        "-nan",
-        "null",
-        "none",
-        "na",
-        "n/a",
-        "inf",
-        "timeout",
-        "timed out",
-        "lost",
-        "u",
-    ];
+    const WORDS: &[&str] = words! {
+        "" "-" "–" "*" "?" "nan" "-nan" "null" "none" "na" "n/a" "inf" "timeout" "timed out" "lost"
+        "u"
+    };
     // Most cells are numbers.
     !begins_with_digit(cell) && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }

@@ -1,5 +1,7 @@
 //! What cells of a column of outcomes say of a packet, in the many words that tools have for it.
 
+use crate::import::text::words;
+
 /// How a packet ended. Of two columns the later one of this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
@@ -35,59 +37,17 @@ const NOTHING: &[&str] = &["", "-", "–", "?", "nan", "null", "none", "na", "n/
 const TRUE: &[&str] = &["true", "yes", "y", "t"];
 const FALSE: &[&str] = &["false", "no", "n", "f"];
 /// Errors of a name server are answers, too.
-const ANSWERED: &[&str] = &[
-    "ok",
-    "success",
-    "succeeded",
-    "successful",
-    "pass",
-    "passed",
-    "up",
-    "online",
-    "alive",
-    "reachable",
-    "reply",
-    "replied",
-    "answered",
-    "received",
-    "complete",
-    "completed",
-    "done",
-    "good",
-    "late",
-    "no error",
-    "no loss",
-    "noerror",
-    "nxdomain",
-    "servfail",
-    "formerr",
-    "notimp",
-    "notauth",
-];
+const ANSWERED: &[&str] = words! {
+    "ok" "success" "succeeded" "successful" "pass" "passed" "up" "online" "alive" "reachable"
+    "reply" "replied" "answered" "received" "complete" "completed" "done" "good" "late" "no error"
+    "no loss" "noerror" "nxdomain" "servfail" "formerr" "notimp" "notauth"
+};
 const CORRUPT: &[&str] = &["corrupt", "corrupted"];
-const LOST: &[&str] = &[
-    "lost",
-    "loss",
-    "fail",
-    "failed",
-    "failure",
-    "error",
-    "err",
-    "down",
-    "offline",
-    "dead",
-    "drop",
-    "dropped",
-    "missing",
-    "unanswered",
-    "expired",
-    "skipped",
-    "local_error",
-    "no reply",
-    "no response",
-    "no answer",
-    "*",
-];
+const LOST: &[&str] = words! {
+    "lost" "loss" "fail" "failed" "failure" "error" "err" "down" "offline" "dead" "drop" "dropped"
+    "missing" "unanswered" "expired" "skipped" "local_error" "no reply" "no response" "no answer"
+    "*"
+};
 /// Anywhere in a sentence.
 const REFUSED_WITHIN: &[&str] = &["refused", "unreachable"];
 const LOST_WITHIN: &[&str] = &["timeout", "time-out", "timed out", "timedout"];
