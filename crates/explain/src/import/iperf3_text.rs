@@ -22,7 +22,7 @@
 
 use super::decimal::{self, Number};
 use super::figure::{Figure, PrintedSummary};
-use super::text::{Strange, head, word_after, words};
+use super::text::{Strange, begins_with_digit, head, word_after, words};
 use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
@@ -178,7 +178,7 @@ impl Test {
         }
         if let Some(version) = line.strip_prefix("iperf ") {
             let word = version.split(' ').next();
-            let number = word.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            let number = word.filter(|word| begins_with_digit(word));
             imported.version = number.map(str::to_owned).or(imported.version.take());
         }
         const OTHER: &[&str] = words! {

@@ -15,7 +15,7 @@
 use super::by_line::by_line;
 use super::decimal;
 use super::packets::{Frame, Packets, Reply};
-use super::text::head;
+use super::text::{begins_with_digit, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -101,7 +101,7 @@ impl File {
                 vector.unit = time_unit(unit.trim());
                 vector.other = vector.unit.is_none();
             }
-        } else if line.starts_with(|c: char| c.is_ascii_digit()) {
+        } else if begins_with_digit(line) {
             return value(line, &mut self.vectors).is_some();
         } else {
             return no_matter(line);

@@ -24,7 +24,7 @@ use super::by_line::by_turns;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedSummary, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, leading_number, word_after, words};
+use super::text::{after, begins_with_digit, head, leading_number, word_after, words};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -184,7 +184,7 @@ impl Session {
             || line.contains("-reordering = ")
             || line.starts_with("Approximately ")
             || line.contains("hops take")
-            || line.starts_with(|c: char| c.is_ascii_digit()) && line.ends_with(" ms")
+            || begins_with_digit(line) && line.ends_with(" ms")
             || line.starts_with("send")
             || line.starts_with("reflect")
     }

@@ -23,7 +23,7 @@ use super::figure::{Figure, PrintedSummary, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, has, head, leading_number, stamp, word_after};
+use super::text::{after, begins_with_digit, has, head, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::headers;
 use delaylab_model::method::Method;
@@ -477,10 +477,6 @@ fn has_ttl(line: &str) -> bool {
     has(line, "ttl=") || has(line, "hlim=")
 }
 
-fn begins_with_digit(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_ascii_digit())
-}
-
 /// The round trip of a reply: the number behind the last `=`, where letters in whatever alphabet stand behind it.
 fn trip(line: &str) -> Option<Cow<'_, str>> {
     let (before, behind) = line.rsplit_once('=')?;
@@ -489,9 +485,7 @@ fn trip(line: &str) -> Option<Cow<'_, str>> {
     let is_other = ["ttl", "hlim", "seq", "req"]
         .iter()
         .any(|key| before.ends_with(key));
-    if is_other
-        || !digits.starts_with(|c: char| c.is_ascii_digit())
-        || !unit.trim_start().starts_with(char::is_alphabetic)
+    if is_other || !begins_with_digit(digits) || !unit.trim_start().starts_with(char::is_alphabetic)
     {
         return None;
     }

@@ -17,7 +17,7 @@
 use super::by_line::by_turns;
 use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, PrintedSummary, Statistic};
-use super::text::{after, head, leading_number, word_after};
+use super::text::{after, begins_with_digit, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, order};
 use delaylab_model::headers;
 use delaylab_model::method::Method;
@@ -87,7 +87,7 @@ struct Heard {
 impl Heard {
     /// Does the line begin another call? Of one there is one of each beginning, and one table of messages.
     fn ends_before(&self, line: &str) -> bool {
-        if line.starts_with(|c: char| c.is_ascii_digit()) {
+        if begins_with_digit(line) {
             return false;
         }
         (self.log_ended || self.in_rows) && line.starts_with(HEADER)

@@ -35,6 +35,11 @@ pub fn word_after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     Some(&rest[..end])
 }
 
+/// Is its first character a digit?
+pub fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// The whole number with which a text begins.
 pub fn leading_number(text: &str) -> Option<u64> {
     let end = text

@@ -1,7 +1,7 @@
 //! The CSV of `delaylab ping --csv`: the names of docs/json.md in its first line, then a line a packet.
 
 use super::record;
-use crate::import::text::Strange;
+use crate::import::text::{Strange, begins_with_digit};
 use crate::import::{Imported, Input};
 use delaylab_model::record::Record;
 use serde_json::Value;
@@ -25,9 +25,8 @@ pub fn records(input: Input<'_>, imported: &mut Imported) -> Vec<Vec<Record>> {
     let mut calls: Vec<Vec<Record>> = Vec::new();
     let mut strange = Strange::default();
     while let Some((number, line)) = lines.next() {
-        let begins_with_digit = line.starts_with(|c: char| c.is_ascii_digit());
         let cells = line.trim_end().split(',');
-        if !begins_with_digit && is(line) {
+        if !begins_with_digit(line) && is(line) {
             names = cells.map(|name| name.trim().to_owned()).collect();
             calls.push(Vec::new());
             continue;

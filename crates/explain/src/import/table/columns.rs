@@ -5,6 +5,7 @@ use super::line::{self, Cells, Shape};
 use super::marks::{self, Mark};
 use super::outcome::{self, About};
 use super::unit;
+use crate::import::text::begins_with_digit;
 use crate::import::{Options, date};
 use delaylab_model::{MILLISECOND, Nanos};
 
@@ -80,7 +81,7 @@ fn is_setting(shape: &Shape, columns: &[Column], at: usize, rows: &[&str]) -> bo
     let [first, others @ ..] = rows.as_slice() else {
         return false;
     };
-    let is_number = first[at].starts_with(|c: char| c.is_ascii_digit());
+    let is_number = begins_with_digit(first[at]);
     let is_constant = !others.is_empty() && others.iter().all(|row| row[at] == first[at]);
     let has_delay = |row: &Vec<&str>| {
         let mut cells = columns.iter().zip(row);

@@ -2,7 +2,7 @@
 
 use super::{column, marks, unit};
 use crate::import::date;
-use crate::import::text::words;
+use crate::import::text::{begins_with_digit, words};
 use delaylab_model::words::plural;
 
 /// So many rows are looked at.
@@ -188,10 +188,6 @@ pub fn stands_for_none(cell: &str) -> bool {
     };
     // Most cells are numbers.
     !begins_with_digit(cell) && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
-}
-
-fn begins_with_digit(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The cells of a line, without the blanks and quotes around them.
