@@ -22,17 +22,27 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// With this interval instead, unless nothing varies: of the same simulation in both runs tables do not know that.
-    fn within(self, tabled: Option<&Bounds>) -> Self {
-        match tabled.filter(|_| self.low < self.high) {
-            Some(tabled) => Self {
-                low: tabled.low,
-                high: tabled.high,
-                packets: tabled.packets,
-                ..self
-            },
-            None => self,
+    const fn new(value: f64, low: f64, high: f64) -> Self {
+        Self {
+            value,
+            low,
+            high,
+            packets: None,
         }
+    }
+
+    /// With this interval instead.
+    const fn with(self, tabled: &Bounds) -> Self {
+        Self {
+            packets: tabled.packets,
+            ..Self::new(self.value, tabled.low, tabled.high)
+        }
+    }
+
+    /// The same, unless nothing varies: of the same simulation in both runs tables do not know that.
+    fn within(self, tabled: Option<&Bounds>) -> Self {
+        let tabled = tabled.filter(|_| self.low < self.high);
+        tabled.map_or(self, |tabled| self.with(tabled))
     }
 
     fn interval(self) -> Option<Interval> {
@@ -143,12 +153,8 @@ impl Question<'_> {
 
     /// What a table has where the packets alone give no interval.
     fn tabled(&self, values: [Option<f64>; 2], tabled: &Bounds) -> Option<Estimate> {
-        Some(Estimate {
-            value: self.value(values)?,
-            low: tabled.low,
-            high: tabled.high,
-            packets: tabled.packets,
-        })
+        let value = self.value(values)?;
+        Some(Estimate::new(value, value, value).with(tabled))
     }
 
     /// Is the value itself beyond the bound, whatever its interval?
@@ -163,18 +169,9 @@ impl Question<'_> {
     /// What is held against the bound.
     fn estimate(&self, compared: &Compared, [a, _]: [Option<f64>; 2]) -> Option<Estimate> {
         let value = compared.value?;
-        let found = Estimate {
-            value,
-            low: compared.ends.low.unwrap_or(f64::NEG_INFINITY),
-            high: compared.ends.high.unwrap_or(f64::INFINITY),
-            packets: None,
-        };
-        let map = |f: &dyn Fn(f64) -> f64| Estimate {
-            value: f(found.value),
-            low: f(found.low),
-            high: f(found.high),
-            packets: None,
-        };
+        let low = compared.ends.low.unwrap_or(f64::NEG_INFINITY);
+        let high = compared.ends.high.unwrap_or(f64::INFINITY);
+        let map = |f: &dyn Fn(f64) -> f64| Estimate::new(f(value), f(low), f(high));
         match (&self.limit.bound, compared.by) {
             (Bound::Share(_), ComparisonScale::Ratio) => Some(map(&|ratio| ratio - 1.0)),
             // Where both are 0 beyond doubt there is no ratio of them, and no change.
@@ -185,7 +182,7 @@ impl Question<'_> {
             (Bound::Value(_), _) if self.limit.statistic.is_share() => {
                 Some(map(&|share| share.clamp(0.0, 1.0)))
             }
-            _ => Some(found),
+            _ => Some(Estimate::new(value, low, high)),
         }
     }
 
@@ -197,12 +194,7 @@ impl Question<'_> {
 
     fn fact(&self, b: &Evaluated) -> Option<Estimate> {
         let value = b.value.filter(|_| self.is_fact())?;
-        Some(Estimate {
-            value,
-            low: value,
-            high: value,
-            packets: None,
-        })
+        Some(Estimate::new(value, value, value))
     }
 
     fn is_upward(&self) -> bool {
