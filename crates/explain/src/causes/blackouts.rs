@@ -1,9 +1,9 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::combination::{self, Place, is_blackout, place, rows_of_trials, tried};
+use super::combination::{self, Place, is_blackout, place, planned_trial, rows_of_trials, tried};
 use super::line::ports_there_alone;
-use super::met::{Met, planned, timeout};
+use super::met::{Met, timeout};
 use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
@@ -236,7 +236,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
 
 /// Why packets are dropped, where the experiment asks its switches to lose every one of them, or to damage it.
 fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<&'static str> {
-    let trial = planned(resolved, rows.first()?)?;
+    let trial = planned_trial(resolved, rows.first()?.trial)?;
     let impair = trial.path.switch.as_ref()?.impair?;
     let asked = [
         (impair.loss, Dropped::ASKED),
@@ -360,7 +360,7 @@ pub(super) fn may_have_dropped<'a>(
     acknowledged: &UnansweredRequests,
 ) -> Vec<Dropped<'a>> {
     let there = |row: &&TrialRow| {
-        let trial = planned(resolved, row);
+        let trial = planned_trial(resolved, row.trial);
         trial.map_or_else(BTreeSet::new, |trial| ports_there_alone(trial, row.probe))
     };
     // Those of the way there of each of them.
@@ -369,7 +369,7 @@ pub(super) fn may_have_dropped<'a>(
         false => None,
     };
     let there = there.unwrap_or_default();
-    let all = combination::dropped(rows_of_trials(run.trials().iter(), rows));
+    let all = combination::dropped(rows_of_trials(run, rows));
     all.filter(|it| !there.contains(it.port)).collect()
 }
 
@@ -413,7 +413,7 @@ fn too_large(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Opti
     });
     // Segments have sizes of their own.
     let requests = || {
-        let probes = &planned(resolved, row)?.probes;
+        let probes = &planned_trial(resolved, row.trial)?.probes;
         Some(probes.get(usize::from(row.probe))?.payload)
     };
     let size = size.or_else(requests)?;
@@ -525,7 +525,7 @@ fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> 
 /// Where packets of the trials were dropped, and how full that queue was. Loss that was asked for is the reason only where all
 /// packets are lost so.
 fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: Option<&str>) -> Option<String> {
-    let of_trials = rows_of_trials(run.trials().iter(), rows);
+    let of_trials = rows_of_trials(run, rows);
     let all = combination::dropped(of_trials);
     let all = all.filter(|it| match loses_all {
         Some(why) => it.why == why,

@@ -53,12 +53,13 @@ pub(super) const fn place(row: &TrialRow) -> Place {
     (row.trial, row.probe)
 }
 
-/// Of all rows those of the trials of these: what a world says of the path of a trial stands in the row of one of its probes.
+/// All rows of the trials of these: what a world says of the path of a trial stands in the row of one of its probes.
 pub(super) fn rows_of_trials<'a>(
-    all: impl Iterator<Item = &'a TrialRow>,
+    run: &'a Run,
     rows: &[&TrialRow],
-) -> impl Iterator<Item = &'a TrialRow> {
+) -> impl Iterator<Item = &'a TrialRow> + use<'a> {
     let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
+    let all = run.trials().iter();
     all.filter(move |row| trials.contains(&row.trial))
 }
 

@@ -171,7 +171,7 @@ fn reason(
     let (late, in_time): (Vec<&TrialRow>, Vec<&TrialRow>) =
         rows.iter().partition(|row| may_have_waited(resolved, row));
     let met = Met::new(run, resolved, &late);
-    let of_late = drops(rows_of_trials(run.trials().iter(), &late));
+    let of_late = drops(rows_of_trials(run, &late));
     let of_late = Some(of_late).filter(|drops| !drops.is_empty());
     let waited = met
         .worst_queue()
@@ -225,7 +225,7 @@ type Seen = (u64, Vec<String>);
 /// These rows by why their trials dropped packets, and those whose trials dropped none.
 fn by_drops<'a>(run: &Run, rows: &[&'a TrialRow]) -> (Vec<Seen>, Vec<&'a TrialRow>) {
     let mut of_trials = BTreeMap::<u32, Vec<Dropped<'_>>>::new();
-    for row in rows_of_trials(run.trials().iter(), rows) {
+    for row in rows_of_trials(run, rows) {
         let drops = dropped(std::iter::once(row));
         of_trials.entry(row.trial).or_default().extend(drops);
     }

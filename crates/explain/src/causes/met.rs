@@ -7,7 +7,6 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
 use delaylab_model::record::Outcome;
-use delaylab_model::trial::Trial;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -63,7 +62,7 @@ impl Met {
             });
         }
         let is_configured = || {
-            let mut dropped = dropped(rows_of_trials(run.trials().iter(), rows));
+            let mut dropped = dropped(rows_of_trials(run, rows));
             dropped.any(|it| it.is_configured())
         };
         if met.worst_queue().is_some() && !is_configured() {
@@ -210,7 +209,7 @@ fn not_dropped(run: &Run, row: &TrialRow, timeout: Option<Nanos>) -> u64 {
         }
     });
     let own = [row];
-    let mut dropped = dropped(rows_of_trials(run.trials().iter(), &own));
+    let mut dropped = dropped(rows_of_trials(run, &own));
     if dropped.any(|it| !first.contains_key(it.port)) {
         return 0;
     }
@@ -230,13 +229,8 @@ fn not_dropped(run: &Run, row: &TrialRow, timeout: Option<Nanos>) -> u64 {
 
 /// How long a row's packets were waited for.
 pub(super) fn timeout(resolved: Option<&Resolved>, row: &TrialRow) -> Option<Nanos> {
-    let probe = planned(resolved, row)?.probes.get(usize::from(row.probe))?;
-    Some(probe.timeout)
-}
-
-/// The trial of a row as the experiment has it.
-pub(super) fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Option<&'a Trial> {
-    planned_trial(resolved, row.trial)
+    let probes = &planned_trial(resolved, row.trial)?.probes;
+    Some(probes.get(usize::from(row.probe))?.timeout)
 }
 
 #[cfg(test)]
