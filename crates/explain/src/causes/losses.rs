@@ -45,31 +45,35 @@ pub struct Losses {
     /// share, 0 to 1; several labels where that is the share of each. `None` where there is one alone.
     pub most: Option<(String, f64)>,
     /// The longest outage of any stream.
-    pub outage: Option<OutageInTrial>,
+    pub outage: Option<InTrial<outage::Outage>>,
     /// Where most of what one stream lost is close together, with packets that were answered between.
-    pub stretch: Option<LossyStretchInTrial>,
+    pub stretch: Option<InTrial<LossyStretch>>,
     /// Corrupt replies, which are no answers and no losses: an outage may have more packets than were lost.
     pub corrupt: u64,
     /// The likely reason, where the run's tables tell it.
     pub reason: Option<String>,
 }
 
-/// Packets one after the other that were not answered.
+/// Packets one after the other that were not answered, or most losses of a stream close together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutageInTrial {
+pub struct InTrial<T> {
     /// The trial, where there are several.
     pub trial: Option<u32>,
     /// How many, and when.
-    pub span: outage::Outage,
+    pub span: T,
 }
 
-/// Most losses of a stream, close together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LossyStretchInTrial {
-    /// The trial, where there are several.
-    pub trial: Option<u32>,
-    /// How many, and when.
-    pub span: LossyStretch,
+impl<T> InTrial<T> {
+    fn new(run: &Run, row: &TrialRow, span: T) -> Self {
+        let trial = (run.trial_count() > 1).then_some(row.trial);
+        Self { trial, span }
+    }
+
+    /// ` of trial 3`; empty where there is one alone.
+    fn of_trial(&self) -> String {
+        let trial = self.trial.map(|trial| format!(" of trial {trial}"));
+        trial.unwrap_or_default()
+    }
 }
 
 /// What `Explanation::outage_warning` says of this run, by what its trials kept: records are read only of those that older
@@ -271,7 +275,7 @@ fn longest_outage(
     run: &Run,
     rows: &[&TrialRow],
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
-) -> Option<OutageInTrial> {
+) -> Option<InTrial<outage::Outage>> {
     let of = |row: &TrialRow| match &row.facts.unanswered {
         Some(kept) => kept.outage,
         None => outage(row),
@@ -279,10 +283,7 @@ fn longest_outage(
     let each = rows.iter().filter_map(|row| Some((row, of(row)?)));
     // Of those that are alike, the last one of the run.
     let (row, longest) = each.max_by_key(|(row, outage)| (outage.packets, place(row)))?;
-    Some(OutageInTrial {
-        trial: (run.trial_count() > 1).then_some(row.trial),
-        span: longest,
-    })
+    Some(InTrial::new(run, row, longest))
 }
 
 /// That of these rows in which most was lost.
@@ -290,13 +291,10 @@ fn lossy_stretch(
     run: &Run,
     rows: &[&TrialRow],
     stretch: impl Fn(&TrialRow) -> Option<LossyStretch>,
-) -> Option<LossyStretchInTrial> {
+) -> Option<InTrial<LossyStretch>> {
     let each = rows.iter().filter_map(|row| Some((row, stretch(row)?)));
     let (row, most) = each.max_by_key(|(_, stretch)| stretch.lost)?;
-    Some(LossyStretchInTrial {
-        trial: (run.trial_count() > 1).then_some(row.trial),
-        span: most,
-    })
+    Some(InTrial::new(run, row, most))
 }
 
 /// The longest outage of a row, from its records.
@@ -417,7 +415,7 @@ impl Losses {
             Some(outage) => outage.words(answer),
             None => {
                 let stretch = self.stretch.as_ref();
-                stretch.map_or_else(String::new, LossyStretchInTrial::words)
+                stretch.map_or_else(String::new, |stretch| stretch.words())
             }
         };
         let reason = self.reason.as_ref();
@@ -429,10 +427,9 @@ impl Losses {
     }
 }
 
-impl LossyStretchInTrial {
+impl InTrial<LossyStretch> {
     /// `, 40 of them among 101 packets (from 1.42 s to 1.92 s of trial 3)`.
     fn words(&self) -> String {
-        let of = self.trial.map(|trial| format!(" of trial {trial}"));
         let LossyStretch {
             packets,
             lost,
@@ -442,16 +439,15 @@ impl LossyStretchInTrial {
         let [from, to] = [from, to].map(format_duration);
         format!(
             ", {lost} of them among {packets} packets (from {from} to {to}{})",
-            of.unwrap_or_default()
+            self.of_trial()
         )
     }
 }
 
-impl OutageInTrial {
+impl InTrial<outage::Outage> {
     /// `, no answer to 226 in a row (from 870 ms to the end of trial 3)`.
     fn words(&self, answer: &str) -> String {
-        let of = self.trial.map(|trial| format!(" of trial {trial}"));
-        let of = of.unwrap_or_default();
+        let of = self.of_trial();
         let from = match self.span.from {
             0 => "the beginning".to_owned(),
             from => format_duration(from),
@@ -474,7 +470,7 @@ mod tests {
 
     #[test]
     fn a_row_of_losses_is_said_with_when_it_was() {
-        let outage = |trial, packets, from, to| OutageInTrial {
+        let outage = |trial, packets, from, to| InTrial {
             trial,
             span: outage::Outage {
                 packets,
@@ -507,7 +503,7 @@ mod tests {
         };
         let close = Losses {
             outage: None,
-            stretch: Some(LossyStretchInTrial {
+            stretch: Some(InTrial {
                 trial: None,
                 span: stretch,
             }),
