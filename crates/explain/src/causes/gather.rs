@@ -29,6 +29,7 @@ use delaylab_model::path::Topology;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use delaylab_model::words::each_once;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, is_set_up, whose};
 use delaylab_stats::driven::Sent;
@@ -46,7 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a run's records come to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Gathered<'a> {
     pub(super) streams: Vec<GatheredStream<'a>>,
     pub(super) tallies: BTreeMap<LateCause, Tally>,
@@ -280,12 +281,8 @@ impl<'a> Gathered<'a> {
         let rows = routers::others(run);
         let alike = alike(&rows);
         let bounds = late_thresholds(run, &rows, &alike);
-        let mut sources: Vec<String> = Vec::new();
-        for source in rows.iter().flat_map(|row| &row.facts.noise_sources) {
-            if !sources.contains(source) {
-                sources.push(source.clone());
-            }
-        }
+        let sources = rows.iter().flat_map(|row| &row.facts.noise_sources);
+        let sources = each_once(sources.cloned());
         let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
         let trials: BTreeSet<u32> = originals(trials).into_values().collect();
         let mut distinct = Distinct::new();
@@ -332,23 +329,13 @@ impl<'a> Gathered<'a> {
             under_way: BTreeMap::new(),
             gathered: Gathered {
                 streams: rows.into_iter().zip(&bounds).map(stream).collect(),
-                tallies: BTreeMap::new(),
-                sent: 0,
-                answered: 0,
-                untimed: 0,
                 trials: trials.len(),
-                events: 0,
-                stages: Stages::default(),
-                irregular: Irregular::default(),
-                answers: Answers::default(),
-                ways: WayDelays::default(),
                 sources,
                 ran: ran(run.trials()),
                 simulated,
                 imported: run.is_imported(),
-                too_late: 0,
                 with_requests: with_requests(run),
-                handshakes: (0, 0),
+                ..Gathered::default()
             },
         };
         run.scan(None, |_, record| gathering.push(record));
@@ -480,7 +467,7 @@ struct Gathering<'a> {
 }
 
 /// The trial that is read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Open {
     /// Numbers of packets that were answered and not late, by stream, where queues are seen into.
     usual: BTreeMap<usize, Vec<u64>>,
@@ -557,15 +544,9 @@ impl Read {
 
 impl Open {
     fn new(trial: u32) -> Self {
-        Self {
-            usual: BTreeMap::new(),
-            ways: BTreeMap::new(),
-            meanwhile: MeanwhileBuilder::default(),
-            read: Read {
-                trial,
-                ..Read::default()
-            },
-        }
+        let mut open = Self::default();
+        open.read.trial = trial;
+        open
     }
 }
 
