@@ -13,6 +13,7 @@
 
 use super::Calibration;
 use super::limiter::{Bucket, Limiter};
+use super::line::Line;
 use super::passage::Ways;
 use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
@@ -27,7 +28,7 @@ const LARGEST: f64 = 1514.0;
 /// A line that takes less for a byte than this is as fast as none, in nanoseconds.
 const NO_LINE: f64 = 0.08;
 /// Such a line's rate, in bits a second.
-const FAST: u64 = 100_000_000_000;
+const FAST: f64 = 1e11;
 /// A stream that would keep a host busy for more than this share is taken in batches: what one packet costs
 /// is not what each of them costs.
 const BUSY: f64 = 0.2;
@@ -151,44 +152,9 @@ fn path_section(
 ) -> Result<String, ModelError> {
     let forward = found.forward.as_ref().ok_or(ModelError::NoLine)?;
     let slope = found.slope().ok_or(ModelError::NoLine)?.max(NO_LINE / 10.0);
-    let mut text = format!("# Found in {run}.\n[path]\n");
-    match &found.rate {
-        Some(_) if found.bucket().is_some() => {
-            let (own, is_of) = match line_behind(found) {
-                Some(line) => (line, "packets left at its rate after a rest"),
-                None => (
-                    slope - 2.0 * beside(found, slope, measured, probes),
-                    "all of the minimum delay's slope",
-                ),
-            };
-            let _ = writeln!(
-                text,
-                "# The link: {is_of}. What limits it is below, a token bucket."
-            );
-            let bits = if own < NO_LINE {
-                FAST as f64
-            } else {
-                8e9 / own
-            };
-            let _ = writeln!(text, "rate = \"{bits:.0}bit/s\"");
-        }
-        Some(rate) => {
-            let bits = rate.bits_per_second().value;
-            let _ = writeln!(
-                text,
-                "# Bytes that came out while the bottleneck never rested."
-            );
-            let _ = writeln!(text, "rate = \"{bits:.0}bit/s\"");
-        }
-        None => {
-            let slope_is = match found.ways {
-                Ways::Apart => "all of the minimum delay's slope, so no link is slower.",
-                Ways::Together => "half of the slope of there and back together.",
-            };
-            let _ = writeln!(text, "# Unknown: {slope_is}");
-            let _ = writeln!(text, "rate = \"{:.0}bit/s\"", 8e9 / slope);
-        }
-    }
+    let beside = beside(found, slope, measured, probes);
+    let (bits, is_of) = bottleneck(found, slope, beside);
+    let mut text = format!("# Found in {run}.\n[path]\n# {is_of}\nrate = \"{bits:.0}bit/s\"\n");
     if let Some(framing) = measured.framing {
         let _ = writeln!(text, "framing = \"{}\"", framing_name(framing));
     }
@@ -197,17 +163,7 @@ fn path_section(
     }
     let _ = writeln!(text, "\n[path.switch]\n{}", queue(found));
     text += &bucket(found);
-    let beside = beside(found, slope, measured, probes);
-    let there = forward.constant.value;
-    let (propagation, is_of) = match (found.ways, &found.back) {
-        (Ways::Together, _) => (there / 2.0, "half of there and back"),
-        (Ways::Apart, Some(back)) => (
-            f64::midpoint(there, back.constant.value),
-            "the mean of there and back",
-        ),
-        (Ways::Apart, None) => (there, "there; of back nothing is known"),
-    };
-    let propagation = propagation.max(0.0);
+    let (propagation, is_of) = propagation(found, forward);
     for switch in ["s1", "s2"] {
         let _ = writeln!(
             text,
@@ -221,9 +177,56 @@ fn path_section(
     );
     for at in 0..probes.len() + loads {
         let probe = probes.get(at);
-        let _ = write!(text, "{}", pair(found, measured, probe, at + 1, beside));
+        text += &pair(found, measured, probe, at + 1, beside);
     }
     Ok(text)
+}
+
+/// The rate of the bottleneck in bits a second, and what it is of.
+fn bottleneck(found: &Calibration, slope: f64, beside: f64) -> (f64, String) {
+    match &found.rate {
+        Some(_) if found.bucket().is_some() => {
+            let (own, is_of) = match line_behind(found) {
+                Some(line) => (line, "packets left at its rate after a rest"),
+                None => (slope - 2.0 * beside, "all of the minimum delay's slope"),
+            };
+            let is_of = format!("The link: {is_of}. What limits it is below, a token bucket.");
+            (line_rate(own), is_of)
+        }
+        Some(rate) => {
+            let is_of = "Bytes that came out while the bottleneck never rested.";
+            (rate.bits_per_second().value, is_of.to_owned())
+        }
+        None => {
+            let slope_is = match found.ways {
+                Ways::Apart => "all of the minimum delay's slope, so no link is slower.",
+                Ways::Together => "half of the slope of there and back together.",
+            };
+            (8e9 / slope, format!("Unknown: {slope_is}"))
+        }
+    }
+}
+
+/// The rate in bits a second of a line that takes so many nanoseconds for a byte.
+fn line_rate(ns_per_byte: f64) -> f64 {
+    match ns_per_byte < NO_LINE {
+        true => FAST,
+        false => 8e9 / ns_per_byte,
+    }
+}
+
+/// The minimum delay one way of a packet without any bytes, in nanoseconds, and what it is of.
+fn propagation(found: &Calibration, forward: &Line) -> (f64, &'static str) {
+    let there = forward.constant.value;
+    let (ns, is_of) = match (found.ways, &found.back) {
+        (Ways::Together, _) => (there / 2.0, "half of there and back"),
+        (Ways::Apart, Some(back)) => (
+            f64::midpoint(there, back.constant.value),
+            "the mean of there and back",
+        ),
+        (Ways::Apart, None) => (there, "there; of back nothing is known"),
+    };
+    (ns.max(0.0), is_of)
 }
 
 /// What the line behind a bucket takes for a byte, where it was seen.
@@ -288,11 +291,7 @@ fn pair(
         );
     }
     let given = probe.and_then(|probe| given(measured, probe));
-    let rate = given.unwrap_or(if beside < NO_LINE {
-        FAST
-    } else {
-        (8e9 / beside) as u64
-    });
+    let rate = given.unwrap_or(line_rate(beside) as u64);
     for (name, from, to) in [
         ("in", format!("a{number}"), "s1".to_owned()),
         ("out", "s2".to_owned(), format!("b{number}")),
