@@ -52,7 +52,7 @@ impl Limiter {
 }
 
 /// A token bucket.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bucket {
     /// Bytes that pass at once after a rest. `None`: never seen.
     pub burst: Option<Estimate>,
@@ -128,21 +128,22 @@ impl Verdict {
         };
         let (low, high) = (early.0.min(later.0), early.1.min(later.1));
         if low > most {
-            return Self {
-                is_link: false,
-                is_open: false,
-                ..self
-            };
+            return self.decided(false);
         }
         // Of a line of the way there alone, the slope says as much.
-        if ways == Ways::Together && high <= 2.0 * most {
-            return Self {
-                is_link: true,
-                is_open: false,
-                ..self
-            };
+        match ways == Ways::Together && high <= 2.0 * most {
+            true => self.decided(true),
+            false => self,
         }
-        self
+    }
+
+    /// The same beyond doubt.
+    const fn decided(self, is_link: bool) -> Self {
+        Self {
+            is_link,
+            is_open: false,
+            ..self
+        }
     }
 
     /// The same where it may be a link, by whether packets leave faster at first than later, in every trial. `counted`: with
@@ -153,10 +154,9 @@ impl Verdict {
             let mut each = counted.iter();
             each.all(|overflow| rise(overflow, &late, 0.0).is_some())
         });
-        Self {
-            is_link: self.is_link && !is_shaper,
-            is_open: self.is_open && !is_shaper,
-            ..self
+        match is_shaper {
+            true => self.decided(false),
+            false => self,
         }
     }
 }
@@ -241,8 +241,7 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
     };
     let bucket = Bucket {
         burst: Some(burst),
-        ceiling: None,
-        line: None,
+        ..Bucket::default()
     };
     Some((rate, bucket))
 }
@@ -412,8 +411,7 @@ pub(super) fn shaper(
     }
     let bucket = Bucket {
         burst: burst(&departures(overflows, &all), DEPARTURES, packet(overflows)),
-        ceiling: None,
-        line: None,
+        ..Bucket::default()
     };
     Some((all, bucket))
 }
