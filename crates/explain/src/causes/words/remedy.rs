@@ -8,6 +8,7 @@ use crate::causes::roles::Role;
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::attribution::LateCause;
+use std::sync::Arc;
 
 /// What to do about segments that TCP sent again.
 const SENT_AGAIN: &str = "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
@@ -49,42 +50,8 @@ pub(in crate::causes) fn remedy(
              (`--set host.condition=quiet`), which gives the prober real-time priority."
             .to_owned(),
         LateCause::Prober { stages } => of_prober(*stages, seen.rhythm, stalled),
-        LateCause::Reflector { here: true } if stalled => {
-            "The other end is this host: see what stopped the reflector or kept it waiting (a signal, a debugger, a frozen \
-             cgroup, a disk, a lock)."
-                .to_owned()
-        }
-        LateCause::Reflector { here: true } => {
-            "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
-             (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
-             higher priority (chrt)."
-                .to_owned()
-        }
-        LateCause::Reflector { here: false } => {
-            "Look there: `delaylab doctor` at the other end, and what else runs on it; \
-             its own time is no fault of the network."
-                .to_owned()
-        }
-        LateCause::Queue { port } if !seen.load.is_empty() => format!(
-            "The run's own load ({}) goes through {port}, which is what the experiment asks for. The effect of another \
-             discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
-            seen.load
-        ),
-        LateCause::Queue { port } if !seen.others_may_fill && !why_paused(port, tally, gathered).is_empty() => {
-            "Packets that a pause held are let go together, and wait for each other: without pauses they would not.".to_owned()
-        }
-        LateCause::Queue { port } if !seen.others_may_fill && seen.is_shaped => format!(
-            "Only the probe's own packets go through {port}, faster at times than its shaper lets them pass: send them further apart, or \
-             give the shaper a higher rate."
-        ),
-        LateCause::Queue { port } if !seen.others_may_fill => format!(
-            "Only the probe's own packets go through {port}, faster at times than its line sends them: send them further apart, or \
-             give the line a higher rate."
-        ),
-        LateCause::Queue { port } => format!(
-            "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
-             that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
-        ),
+        LateCause::Reflector { here } => of_reflector(*here, stalled).to_owned(),
+        LateCause::Queue { port } => of_queue(port, seen, tally, gathered),
         LateCause::Paused { port } => {
             let reasons = why_paused(port, tally, gathered);
             let remedies: Vec<String> = reasons.iter().map(|why| why.remedy(port)).collect();
@@ -96,48 +63,13 @@ pub(in crate::causes) fn remedy(
                 .to_owned()
         }
         LateCause::Network { stages } => of_network(*stages),
-        LateCause::NewConnection { busy: false } => {
-            "Look at why connections end: the server's log, how long and for how many requests it keeps one, and what on the way may \
-             reset them. The handshakes themselves are no longer than usual."
-                .to_owned()
-        }
-        LateCause::NewConnection { busy: true } => {
-            "A request is due before the reply to the one before has come: look at what those wait for. The handshakes themselves are no \
-             longer than usual."
-                .to_owned()
-        }
-        LateCause::Server if 2 * tally.attributed > tally.packets => {
-            "Handshakes and other requests crossed the network meanwhile: look at the server, and at what it asks in its turn. Where a \
-             proxy or load balancer answers for it, all behind that is the server here."
-                .to_owned()
-        }
-        LateCause::Server => {
-            "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \
-             load balancer answers for it, that is what acknowledges, and all behind it is the server here."
-                .to_owned()
-        }
+        LateCause::NewConnection { busy } => of_new_connection(*busy).to_owned(),
+        LateCause::Server => of_server(tally).to_owned(),
         LateCause::Resolver => {
             "Look at the name server of this host: `delaylab ping SERVER --method dns --question NAME` measures it by itself."
                 .to_owned()
         }
-        LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => of_network_and_server(tally, gathered),
-        LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
-            "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy.".to_owned()
-        }
-        LateCause::Unclear { .. } if gathered.imported => {
-            "What the other tool recorded does not tell hosts from the network. `delaylab ping TARGET` does, where the kernel stamps \
-             its packets."
-                .to_owned()
-        }
-        LateCause::Unclear { .. } if over_tcp => {
-            "Over TCP the target sends again what is lost on the way back, and this host can neither see nor count that. Probes over \
-             udp show loss itself, its direction and the delay of each way (`delaylab ping TARGET --method udp`)."
-                .to_owned()
-        }
-        LateCause::Unclear { .. } => {
-            "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
-                .to_owned()
-        }
+        LateCause::Unclear { stages } => of_unclear(*stages, tally, gathered),
         LateCause::Clock => "Leave these packets out: their times are not delays.".to_owned(),
     }
 }
@@ -239,6 +171,101 @@ fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>, stalled: bool) -> String
              device's queue lengths, and at what else this host sends."
             .to_owned(),
     }
+}
+
+const fn of_reflector(here: bool, stalled: bool) -> &'static str {
+    match (here, stalled) {
+        (true, true) => {
+            "The other end is this host: see what stopped the reflector or kept it waiting (a signal, a debugger, a frozen \
+             cgroup, a disk, a lock)."
+        }
+        (true, false) => {
+            "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
+             (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
+             higher priority (chrt)."
+        }
+        (false, _) => {
+            "Look there: `delaylab doctor` at the other end, and what else runs on it; \
+             its own time is no fault of the network."
+        }
+    }
+}
+
+fn of_queue(
+    port: &Arc<str>,
+    seen: &CauseContext<'_>,
+    tally: &Tally,
+    gathered: &Gathered<'_>,
+) -> String {
+    if !seen.load.is_empty() {
+        return format!(
+            "The run's own load ({}) goes through {port}, which is what the experiment asks for. The effect of another \
+             discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
+            seen.load
+        );
+    }
+    if seen.others_may_fill {
+        return format!(
+            "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
+             that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
+        );
+    }
+    if !why_paused(port, tally, gathered).is_empty() {
+        return "Packets that a pause held are let go together, and wait for each other: without pauses they would not."
+            .to_owned();
+    }
+    let (sends, gives) = match seen.is_shaped {
+        true => ("its shaper lets them pass", "the shaper"),
+        false => ("its line sends them", "the line"),
+    };
+    format!(
+        "Only the probe's own packets go through {port}, faster at times than {sends}: send them further apart, or \
+         give {gives} a higher rate."
+    )
+}
+
+const fn of_new_connection(busy: bool) -> &'static str {
+    match busy {
+        true => {
+            "A request is due before the reply to the one before has come: look at what those wait for. The handshakes themselves are no \
+             longer than usual."
+        }
+        false => {
+            "Look at why connections end: the server's log, how long and for how many requests it keeps one, and what on the way may \
+             reset them. The handshakes themselves are no longer than usual."
+        }
+    }
+}
+
+const fn of_server(tally: &Tally) -> &'static str {
+    match 2 * tally.attributed > tally.packets {
+        true => {
+            "Handshakes and other requests crossed the network meanwhile: look at the server, and at what it asks in its turn. Where a \
+             proxy or load balancer answers for it, all behind that is the server here."
+        }
+        false => {
+            "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \
+             load balancer answers for it, that is what acknowledges, and all behind it is the server here."
+        }
+    }
+}
+
+fn of_unclear(stages: StageSet, tally: &Tally, gathered: &Gathered<'_>) -> String {
+    if stages == StageSet::NETWORK_AND_SERVER {
+        return of_network_and_server(tally, gathered);
+    }
+    let said = if StageSet::OF_SERVERS.covers(stages) {
+        "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy."
+    } else if gathered.imported {
+        "What the other tool recorded does not tell hosts from the network. `delaylab ping TARGET` does, where the kernel stamps \
+         its packets."
+    } else if tally.over_tcp == tally.packets {
+        "Over TCP the target sends again what is lost on the way back, and this host can neither see nor count that. Probes over \
+         udp show loss itself, its direction and the delay of each way (`delaylab ping TARGET --method udp`)."
+    } else {
+        "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
+    };
+    said.to_owned()
 }
 
 fn of_sent_again(tally: &Tally) -> String {
