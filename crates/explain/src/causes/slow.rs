@@ -623,37 +623,13 @@ fn condition(
     handshake: Option<f64>,
 ) -> Option<Combination> {
     let row = streams.first()?.row;
-    let mut usual = Usual::default();
-    let mut late = BTreeMap::<&LateCause, (u64, f64)>::new();
-    let mut queues = BTreeMap::<String, Vec<String>>::new();
-    for stream in streams {
-        usual.merge(&stream.usual);
-        for (what, (packets, lost)) in &stream.excess_by_cause {
-            let all = late.entry(what).or_default();
-            *all = (all.0 + packets, all.1 + lost);
-        }
-    }
     let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
-    let dropped = rows.iter().filter_map(|row| drops.get(&row.trial));
-    for dropped in dropped.flatten() {
-        let why = queues.entry(dropped.port.to_owned()).or_default();
-        if !why.iter().any(|known| known == dropped.why) {
-            why.push(dropped.why.to_owned());
-        }
-    }
+    let mut usual = Usual::default();
+    streams.iter().for_each(|one| usual.merge(&one.usual));
     let trial = planned.get(&row.trial).map(|planned| &planned.trial);
     let known = usual.known(trial, row.probe);
     let parts = told_by_handshakes(usual.anatomy.means(), handshake);
     let median_ns = median(streams.iter().copied())?;
-    let late = late
-        .into_iter()
-        .map(|(what, (packets, excess_ns))| OfCause {
-            what: what.clone(),
-            packets,
-            excess_ns,
-        });
-    let mut late: Vec<OfCause> = late.collect();
-    late.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     let loads = trial.map_or(&[][..], |trial| &trial.loads);
     let loads: Vec<Load> = loads
         .iter()
@@ -662,8 +638,6 @@ fn condition(
         .collect();
     let spent = usual.spent(&parts, &known);
     let is_known = known.links.iter().any(|way| !way.is_empty());
-    let least = spent.clone().into_iter();
-    let least = least.filter(|spent| spent.component.is_part_of_min_delay());
     let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
     let rates = known.links.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
@@ -681,28 +655,65 @@ fn condition(
         answered,
         loss_share: lost_share(&rows),
         sent_again: usual.sent_again(),
-        late,
+        late: late_by_cause(streams),
         median_ns,
         usual_ns: parts.iter().map(|part| part.ns).sum(),
         mean_ns: sum / answered.max(1) as f64,
+        min_delay_ns: is_known.then(|| in_min_delay(&spent)),
         spent,
-        longer: Vec::new(),
-        had_cpu: Vec::new(),
-        queues: of_queues(&usual, queues),
+        queues: of_queues(&usual, why_dropped(streams, drops)),
         paused: paused(streams),
         rates: rates.map(|link| (link.name.clone(), link.rate)).collect(),
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
-        against: Against::MinDelay,
-        against_ns: None,
-        against_mean_ns: None,
-        min_delay_ns: is_known.then(|| least.map(|spent| spent.ns).sum()),
         raw: Raw {
             loads,
             stages: parts,
             usual,
             known,
         },
+        ..Combination::default()
     })
+}
+
+/// What late packets were late by: most excess delay first.
+fn late_by_cause(streams: &[&GatheredStream<'_>]) -> Vec<OfCause> {
+    let mut late = BTreeMap::<&LateCause, OfCause>::new();
+    let each = streams.iter().flat_map(|stream| &stream.excess_by_cause);
+    for (what, (packets, excess_ns)) in each {
+        let all = late.entry(what).or_insert_with(|| OfCause {
+            what: what.clone(),
+            packets: 0,
+            excess_ns: 0.0,
+        });
+        all.packets += packets;
+        all.excess_ns += excess_ns;
+    }
+    let mut late: Vec<OfCause> = late.into_values().collect();
+    late.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
+    late
+}
+
+/// Why packets were dropped in each queue of these trials, each reason once.
+fn why_dropped(
+    streams: &[&GatheredStream<'_>],
+    drops: &BTreeMap<u32, Vec<Dropped<'_>>>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut queues = BTreeMap::<String, Vec<String>>::new();
+    let of_trials = streams.iter().filter_map(|one| drops.get(&one.row.trial));
+    for dropped in of_trials.flatten() {
+        let why = queues.entry(dropped.port.to_owned()).or_default();
+        if !why.iter().any(|known| known == dropped.why) {
+            why.push(dropped.why.to_owned());
+        }
+    }
+    queues
+}
+
+/// What of this is part of the minimum delay, ns.
+fn in_min_delay(spent: &[Spent]) -> f64 {
+    let parts = spent.iter();
+    let parts = parts.filter(|spent| spent.component.is_part_of_min_delay());
+    parts.map(|spent| spent.ns).sum()
 }
 
 /// The first reason of each port; repeats have the same.

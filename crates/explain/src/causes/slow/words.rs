@@ -1,6 +1,6 @@
 //! What is slow, as a sentence.
 
-use super::{Against, BaselineKind, Combination, HadCpu, MIN_SLOWING_SHARE, Slow};
+use super::{Against, BaselineKind, Combination, HadCpu, MIN_SLOWING_SHARE, Slow, in_min_delay};
 use crate::causes::combination::MIN_SLOWER_NS;
 use crate::causes::paused::WhyPaused;
 use crate::causes::roles::Role;
@@ -391,9 +391,7 @@ const fn is_sending(component: &Component) -> bool {
 
 /// The minimum delay, where most of the response is that.
 fn least(condition: &Combination) -> Option<f64> {
-    let parts = condition.spent.iter();
-    let least = parts.filter(|spent| spent.component.is_part_of_min_delay());
-    let least: f64 = least.map(|spent| spent.ns).sum();
+    let least = in_min_delay(&condition.spent);
     (least >= MOST_OF * condition.usual_ns).then_some(least)
 }
 
