@@ -175,43 +175,14 @@ impl<'a> Packet<'a> {
     /// `None` for what is no IP packet, a fragment, or of another protocol.
     pub fn read(frame: &'a Frame) -> Option<Self> {
         let sliced = sliced(frame)?;
-        let (from, to, id, size, dscp, ecn, ttl, payload) = match &sliced.net {
-            Some(LaxNetSlice::Ipv4(ip)) => {
-                let header = ip.header();
-                (
-                    IpAddr::from(header.source_addr()),
-                    IpAddr::from(header.destination_addr()),
-                    Some(header.identification()).filter(|&id| id != 0),
-                    u32::from(header.total_len()),
-                    header.dcp().value(),
-                    header.ecn().value(),
-                    header.ttl(),
-                    ip.payload(),
-                )
-            }
-            Some(LaxNetSlice::Ipv6(ip)) => {
-                let header = ip.header();
-                let class = header.traffic_class();
-                (
-                    IpAddr::from(header.source_addr()),
-                    IpAddr::from(header.destination_addr()),
-                    None,
-                    u32::from(header.payload_length()) + 40,
-                    class >> 2,
-                    class & 3,
-                    header.hop_limit(),
-                    ip.payload(),
-                )
-            }
-            _ => return None,
-        };
+        let net = sliced.net.as_ref()?;
+        let (ip, payload) = (IpHeader::read(net)?, net.ip_payload_ref()?);
         if payload.fragmented {
             return None;
         }
         let kept = u32::try_from(payload.payload.len()).ok()?;
-        let ip_header = ip_header(&sliced)?;
-        let carried = size.saturating_sub(ip_header).max(kept);
-        let size = ip_header.saturating_add(carried);
+        let length = u32::try_from(ip.length).ok()?;
+        let carried = ip.size.saturating_sub(length).max(kept);
         let transport = match sliced.transport {
             Some(TransportSlice::Udp(udp)) => Transport::Udp(Udp {
                 from: udp.source_port(),
@@ -237,31 +208,65 @@ impl<'a> Packet<'a> {
         Some(Self {
             time: frame.time,
             place: place(frame),
-            from,
-            to,
-            id,
-            size,
-            dscp,
-            ecn,
-            ttl,
+            from: ip.from,
+            to: ip.to,
+            id: ip.id,
+            size: length.saturating_add(carried),
+            dscp: ip.dscp,
+            ecn: ip.ecn,
+            ttl: ip.ttl,
             transport,
         })
     }
 }
 
-/// Bytes in front of the transport header: those that were kept up to there.
-fn ip_header(sliced: &LaxSlicedPacket) -> Option<u32> {
-    match &sliced.net {
-        Some(LaxNetSlice::Ipv4(ip)) => {
-            let extensions = ip
-                .extensions()
-                .auth
-                .as_ref()
-                .map_or(0, |auth| auth.slice().len());
-            u32::try_from(ip.header().slice().len() + extensions).ok()
+/// What the header of an IP packet says, of either version.
+struct IpHeader {
+    from: IpAddr,
+    to: IpAddr,
+    id: Option<u16>,
+    /// Bytes of the packet, as it says itself.
+    size: u32,
+    /// Bytes in front of the transport header: those that were kept up to there.
+    length: usize,
+    dscp: u8,
+    ecn: u8,
+    ttl: u8,
+}
+
+impl IpHeader {
+    fn read(net: &LaxNetSlice) -> Option<Self> {
+        match net {
+            LaxNetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                let extension = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
+                Some(Self {
+                    from: header.source_addr().into(),
+                    to: header.destination_addr().into(),
+                    id: Some(header.identification()).filter(|&id| id != 0),
+                    size: header.total_len().into(),
+                    length: header.slice().len() + extension,
+                    dscp: header.dcp().value(),
+                    ecn: header.ecn().value(),
+                    ttl: header.ttl(),
+                })
+            }
+            LaxNetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                let class = header.traffic_class();
+                Some(Self {
+                    from: header.source_addr().into(),
+                    to: header.destination_addr().into(),
+                    id: None,
+                    size: u32::from(header.payload_length()) + 40,
+                    length: 40 + ip.extensions().slice().len(),
+                    dscp: class >> 2,
+                    ecn: class & 3,
+                    ttl: header.hop_limit(),
+                })
+            }
+            LaxNetSlice::Arp(_) => None,
         }
-        Some(LaxNetSlice::Ipv6(ip)) => u32::try_from(40 + ip.extensions().slice().len()).ok(),
-        _ => None,
     }
 }
 
@@ -306,31 +311,20 @@ impl<'a> Icmp<'a> {
             return None;
         }
         let sliced = LaxSlicedPacket::from_ip(self.about).ok()?;
-        let (from, to, payload) = match &sliced.net {
-            Some(LaxNetSlice::Ipv4(ip)) => (
-                IpAddr::from(ip.header().source_addr()),
-                IpAddr::from(ip.header().destination_addr()),
-                ip.payload(),
-            ),
-            Some(LaxNetSlice::Ipv6(ip)) => (
-                IpAddr::from(ip.header().source_addr()),
-                IpAddr::from(ip.header().destination_addr()),
-                ip.payload(),
-            ),
-            _ => return None,
-        };
+        let net = sliced.net.as_ref()?;
+        let (ip, payload) = (IpHeader::read(net)?, net.ip_payload_ref()?);
         if payload.ip_number == IpNumber::UDP {
             let (head, payload) = payload.payload.split_at_checked(8)?;
             let port = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
             return Some(About::Udp(Datagram {
-                from: SocketAddr::new(from, port(0)),
-                to: SocketAddr::new(to, port(2)),
+                from: SocketAddr::new(ip.from, port(0)),
+                to: SocketAddr::new(ip.to, port(2)),
                 payload,
             }));
         }
         let inner = Icmp::read(payload.payload, payload.ip_number)?;
         (inner.kind == Kind::Request).then_some(About::Echo(Echo {
-            to,
+            to: ip.to,
             id: inner.id,
             seq: inner.seq,
         }))
