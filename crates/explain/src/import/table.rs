@@ -330,41 +330,27 @@ impl<'a> Table<'a> {
             None => rows.packets.next(),
         };
         let packets = &mut rows.packets;
-        let lost = |packets: &mut Packets| {
-            packets.unanswered_since(seq, row.sent_at);
-            packets.sized(seq, row.size);
+        let is_lost = matches!(row.outcome, Some(Ending::Lost | Ending::Refused))
+            || line::stands_for_none(cell);
+        let told = match is_lost {
+            true => None,
+            false => delay(cell, unit, mark),
         };
-        let mut is_corrupt = false;
-        match row.outcome {
-            Some(Ending::Refused) => {
-                lost(packets);
-                packets.refused(seq, None);
-                return true;
-            }
-            Some(Ending::Lost) => {
-                lost(packets);
-                return true;
-            }
-            Some(Ending::Corrupt) => is_corrupt = true,
-            Some(Ending::Answered) | None => {}
-        }
-        if line::stands_for_none(cell) {
-            lost(packets);
-            return true;
-        }
-        let Some(round_trip) = delay(cell, unit, mark) else {
+        if told.is_none() && !is_lost {
             return false;
-        };
+        }
         // Tools have -1 for what was lost. Only one-way delays are less than 0 otherwise, by clocks that differ.
         let is_one_way = rows.method == Method::Frame;
-        if is_minus_one(cell, mark) && !(is_one_way && self.below_zero) {
-            lost(packets);
-            return true;
-        }
-        if round_trip.nanos < 0 && !is_one_way {
-            lost(packets);
-            return false;
-        }
+        let means_lost = is_minus_one(cell, mark) && !(is_one_way && self.below_zero);
+        let is_delay = |told: &Time| !means_lost && (told.nanos >= 0 || is_one_way);
+        let Some(round_trip) = told.filter(is_delay) else {
+            packets.unanswered_since(seq, row.sent_at);
+            packets.sized(seq, row.size);
+            if row.outcome == Some(Ending::Refused) {
+                packets.refused(seq, None);
+            }
+            return is_lost || means_lost;
+        };
         let arrived = match row.sent_at {
             Some(sent_at) => Some(sent_at + round_trip.nanos),
             None => row.read_at,
@@ -380,7 +366,7 @@ impl<'a> Table<'a> {
             },
         );
         packets.sized(seq, row.size);
-        if is_corrupt {
+        if row.outcome == Some(Ending::Corrupt) {
             packets.corrupt(seq);
         }
         // A delay was measured, whatever the word means.
