@@ -194,13 +194,7 @@ impl Probe {
         if packet.get("dup").is_some()
             && let Some(last) = self.packets.next().checked_sub(1)
         {
-            self.packets.reply(
-                last,
-                Reply {
-                    round_trip,
-                    ..Reply::default()
-                },
-            );
+            self.packets.reply(last, round_trip.into());
             return;
         }
         // A reply that came after the probe had given up on its packet stands with `late`.
@@ -208,22 +202,15 @@ impl Probe {
             return;
         }
         let seq = self.packets.next();
-        match round_trip {
-            Some(_) => {
-                let reply = Reply {
-                    round_trip,
-                    sent_at,
-                    ttl,
-                    ..Reply::default()
-                };
-                self.packets.reply(seq, reply);
-            }
-            None => {
-                self.packets.unanswered_since(seq, sent_at);
-                if packet.get("error").is_some() {
-                    self.packets.refused(seq, None);
-                }
-            }
+        let reply = Reply {
+            round_trip,
+            sent_at,
+            ttl,
+            ..Reply::default()
+        };
+        self.packets.answered_or_not(seq, reply);
+        if round_trip.is_none() && packet.get("error").is_some() {
+            self.packets.refused(seq, None);
         }
     }
 }

@@ -170,19 +170,13 @@ fn pings(
         let seq = json::whole_number(value, "seq").map(|seq| numbers.whole(seq));
         let seq = seq.unwrap_or_else(|| packets.next());
         let at = json::time(value, "t", SECOND).map(|time| time.nanos);
-        match round_trip(value, name, series.version).filter(|_| !is_lost) {
-            round_trip @ Some(_) => packets.reply(
-                seq,
-                Reply {
-                    round_trip,
-                    // flent takes the time stamp of the line that ping printed.
-                    read_at: at,
-                    ..Reply::default()
-                },
-            ),
-            // Of a lost one, flent takes the time of sending.
-            None => packets.unanswered_since(seq, at),
-        }
+        let reply = Reply {
+            round_trip: round_trip(value, name, series.version).filter(|_| !is_lost),
+            // flent takes the time stamp of the line that ping printed; of a lost one, the time of sending.
+            read_at: at,
+            ..Reply::default()
+        };
+        packets.answered_or_not(seq, reply);
     }
     if raw.is_some_and(|raw| raw.iter().any(is_over_an_interval)) {
         imported.warn(format!(
@@ -194,19 +188,12 @@ fn pings(
             "{name} has no raw values: its records are flent's values at each step, not packets"
         ));
         for (index, value) in values.iter().enumerate() {
-            let at = Some(series.at(index));
-            let seq = packets.next();
-            match decimal::any_time(&value.to_string(), MILLISECOND) {
-                round_trip @ Some(_) => packets.reply(
-                    seq,
-                    Reply {
-                        round_trip,
-                        sent_at: at,
-                        ..Reply::default()
-                    },
-                ),
-                None => packets.unanswered_since(seq, at),
-            }
+            let reply = Reply {
+                round_trip: decimal::any_time(&value.to_string(), MILLISECOND),
+                sent_at: Some(series.at(index)),
+                ..Reply::default()
+            };
+            packets.answered_or_not(packets.next(), reply);
         }
     }
     let method = if name.contains("UDP") {

@@ -112,7 +112,7 @@ impl Target {
         let listed = self.list.is_some();
         if let Some(list) = self.list.take().filter(|_| self.packets.is_empty()) {
             for (seq, round_trip) in (0..).zip(list) {
-                self.packets.answered_or_not(seq, round_trip);
+                self.packets.answered_or_not(seq, round_trip.into());
             }
         }
         let silent = self.packets.is_empty();

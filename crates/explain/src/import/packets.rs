@@ -36,8 +36,15 @@ pub struct Reply {
 impl From<Time> for Reply {
     /// With this round trip, and nothing else.
     fn from(round_trip: Time) -> Self {
+        Some(round_trip).into()
+    }
+}
+
+impl From<Option<Time>> for Reply {
+    /// The same, where it is known.
+    fn from(round_trip: Option<Time>) -> Self {
         Self {
-            round_trip: Some(round_trip),
+            round_trip,
             ..Self::default()
         }
     }
@@ -286,11 +293,11 @@ impl Packets {
         self.answered += 1;
     }
 
-    /// A reply with this round trip; without one, nothing has come so far.
-    pub fn answered_or_not(&mut self, seq: u64, round_trip: Option<Time>) {
-        match round_trip {
-            Some(time) => self.reply(seq, time.into()),
-            None => self.unanswered(seq),
+    /// A reply, if it has a round trip; without one, nothing has come so far, and its time is that of sending.
+    pub fn answered_or_not(&mut self, seq: u64, reply: Reply) {
+        match reply.round_trip {
+            Some(_) => self.reply(seq, reply),
+            None => self.unanswered_since(seq, reply.sent_at.or(reply.read_at)),
         }
     }
 

@@ -116,16 +116,12 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
         let seq = json::whole_number(trip, "seq").unwrap_or_else(|| packets.next());
         by = json::text(trip, "ip").unwrap_or(by);
         size = size.or(json::whole_number(trip, "length"));
-        let Some(round_trip) = duration(trip, "rtt") else {
-            packets.unanswered(seq);
-            continue;
-        };
         let reply = Reply {
-            round_trip: Some(round_trip),
+            round_trip: duration(trip, "rtt"),
             ttl: json::whole_number(trip, "ttl"),
             ..Reply::default()
         };
-        packets.reply(seq, reply);
+        packets.answered_or_not(seq, reply);
     }
     let (answered, _) = packets.answered();
     let whole =
@@ -170,7 +166,7 @@ fn counts(result: &Value, keys: [(Figure, &str); 3]) -> PrintedSummary {
 fn trace(path: &Value, imported: &mut Imported) {
     for (hop, number) in path.as_array().into_iter().flatten().zip(1..) {
         let mut packets = Packets::new();
-        packets.answered_or_not(0, duration(hop, "rtt"));
+        packets.answered_or_not(0, duration(hop, "rtt").into());
         let frame = Frame {
             target: json::text(hop, "ip").unwrap_or_default().to_owned(),
             ..Frame::new(format!("hop {number}"), Method::Udp)
@@ -232,23 +228,17 @@ fn one_way(packet: &Value, packets: &mut Packets) {
     let seq = json::whole_number(packet, "seq-num").unwrap_or_else(|| packets.next());
     let stamp = |key| owping::since_1970(json::whole_number(packet, key).filter(|&at| at > 0)?);
     let sent_at = stamp("src-ts");
-    let Some(delay) = stamp("dst-ts")
-        .zip(sent_at)
-        .map(|(arrived, sent)| arrived - sent)
-    else {
-        packets.unanswered_since(seq, sent_at);
-        return;
-    };
+    let ends = stamp("dst-ts").zip(sent_at);
     let reply = Reply {
-        round_trip: Some(Time {
-            nanos: delay,
+        round_trip: ends.map(|(arrived, sent)| Time {
+            nanos: arrived - sent,
             step: 1,
         }),
         sent_at,
         ttl: json::whole_number(packet, "ip-ttl"),
         ..Reply::default()
     };
-    packets.reply(seq, reply);
+    packets.answered_or_not(seq, reply);
 }
 
 #[cfg(test)]

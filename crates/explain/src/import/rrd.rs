@@ -244,18 +244,12 @@ impl Data {
             // The value of a step is stamped with its end.
             let mut sent = time.saturating_sub(self.step);
             for value in of(kind) {
-                let seq = packets.next();
-                match value.and_then(|value| decimal::float_time(value, SECOND)) {
-                    round_trip @ Some(_) => packets.reply(
-                        seq,
-                        Reply {
-                            round_trip,
-                            sent_at: Some(sent),
-                            ..Reply::default()
-                        },
-                    ),
-                    None => packets.unanswered_since(seq, Some(sent)),
-                }
+                let reply = Reply {
+                    round_trip: value.and_then(|value| decimal::float_time(value, SECOND)),
+                    sent_at: Some(sent),
+                    ..Reply::default()
+                };
+                packets.answered_or_not(packets.next(), reply);
                 sent = sent.saturating_add(apart);
             }
         }
