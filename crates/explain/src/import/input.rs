@@ -7,7 +7,7 @@ mod tests;
 use super::{ImportError, Imported};
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
-use parquet::TableText;
+use parquet::table_text;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 /// As much of a file is looked at to tell its format.
@@ -49,8 +49,8 @@ impl<'a> Input<'a> {
         }
         let (mark, whole) = peek(source, 3).map_err(read_error)?;
         source = match mark.as_slice() {
-            [0xff, 0xfe, ..] => Box::new(BufReader::new(Utf16::new(whole, u16::from_le_bytes))),
-            [0xfe, 0xff, ..] => Box::new(BufReader::new(Utf16::new(whole, u16::from_be_bytes))),
+            [0xff, 0xfe, ..] => Box::new(BufReader::new(utf16(whole, u16::from_le_bytes))),
+            [0xfe, 0xff, ..] => Box::new(BufReader::new(utf16(whole, u16::from_be_bytes))),
             [0xef, 0xbb, 0xbf] => {
                 let mut whole = whole;
                 whole.read_exact(&mut [0; 3]).map_err(read_error)?;
@@ -154,7 +154,7 @@ impl Packing {
                 let mut file = Vec::new();
                 let mut source = Bounded::new(source, LONGEST_HELD);
                 source.read_to_end(&mut file).map_err(read_error)?;
-                Box::new(TableText::new(file).map_err(packed)?)
+                Box::new(table_text(file).map_err(packed)?)
             }
         };
         let mut source = BufReader::with_capacity(1 << 16, reader);
@@ -210,54 +210,43 @@ impl<R: BufRead> Read for Bounded<R> {
 }
 
 /// UTF-16 as UTF-8: what PowerShell's `>` writes.
-struct Utf16<R> {
-    source: R,
-    unit: fn([u8; 2]) -> u16,
-    /// The first half of a pair.
-    half: Option<u16>,
-    out: Vec<u8>,
-    given: usize,
-}
-
-impl<R: Read> Utf16<R> {
-    const fn new(source: R, unit: fn([u8; 2]) -> u16) -> Self {
-        Self {
-            source,
-            unit,
-            half: None,
-            out: Vec::new(),
-            given: 0,
-        }
-    }
-
-    /// Reads some more; nothing is left where nothing comes.
-    fn fill(&mut self) -> io::Result<()> {
+fn utf16(mut source: impl Read, unit: fn([u8; 2]) -> u16) -> impl Read {
+    // The first half of a pair.
+    let mut half: Option<u16> = None;
+    Pieces::new(move || {
         let mut bytes = Vec::new();
-        (&mut self.source).take(8_192).read_to_end(&mut bytes)?;
-        let units = bytes
-            .chunks_exact(2)
-            .map(|pair| (self.unit)([pair[0], pair[1]]));
-        let mut units: Vec<u16> = self.half.take().into_iter().chain(units).collect();
+        (&mut source).take(8_192).read_to_end(&mut bytes)?;
+        let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        let mut units: Vec<u16> = half.take().into_iter().chain(units).collect();
         let more = bytes.len() == 8_192;
-        self.half = units.pop_if(|last| more && (0xd800..0xdc00).contains(last));
+        half = units.pop_if(|last| more && (0xd800..0xdc00).contains(last));
         let text = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
         let text: String = text.filter(|&c| c != '\u{feff}').collect();
-        self.out = text.into_bytes();
-        self.given = 0;
-        Ok(())
+        Ok(text.into_bytes())
+    })
+}
+
+/// What `next` makes, piece by piece; an empty piece is the end.
+struct Pieces<F> {
+    next: F,
+    piece: Cursor<Vec<u8>>,
+}
+
+impl<F: FnMut() -> io::Result<Vec<u8>>> Pieces<F> {
+    fn new(next: F) -> Self {
+        Self {
+            next,
+            piece: Cursor::default(),
+        }
     }
 }
 
-impl<R: Read> Read for Utf16<R> {
+impl<F: FnMut() -> io::Result<Vec<u8>>> Read for Pieces<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.out.len() {
-            self.fill()?;
+        if self.piece.fill_buf()?.is_empty() {
+            self.piece = Cursor::new((self.next)()?);
         }
-        let rest = &self.out[self.given..];
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
-        self.given += count;
-        Ok(count)
+        self.piece.read(buffer)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A Parquet file as the text of its table, so that it is read as any other one. Times become seconds since 1970,
 //! what is null an empty cell; columns of other kinds than numbers, times, words and truths are left out.
 
+use super::Pieces;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
@@ -10,68 +11,38 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use std::fmt::{Display, Write as _};
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The table of a Parquet file, as lines of cells with commas between them.
-pub struct TableText {
-    batches: ParquetRecordBatchReader,
-    out: String,
-    given: usize,
-}
-
-impl TableText {
-    /// Of a whole file. Its footer is at its end: it has to be in memory.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn new(file: Vec<u8>) -> Result<Self, String> {
-        let (names, batches) = guarded(|| {
-            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let file =
-                ParquetRecordBatchReaderBuilder::try_new_with_options(Bytes::from(file), options)?;
-            let fields = file.schema().fields().iter();
-            let names = fields.filter(|field| cell_of(field.data_type()).is_some());
-            let names: Vec<String> = names.map(|field| quoted(field.name())).collect();
-            Ok((names, file.build()?))
-        })
-        .map_err(|error| error.to_string())?;
-        Ok(Self {
-            batches,
-            out: names.join(",") + "\n",
-            given: 0,
-        })
-    }
-
-    /// Some more lines; none at the end.
-    fn fill(&mut self) -> io::Result<()> {
-        self.out.clear();
-        self.given = 0;
-        while self.out.is_empty() {
-            let next = guarded(|| self.batches.next().transpose());
+/// The table of a whole Parquet file, as lines of cells with commas between them. Its footer is at its end: it has to be in memory.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn table_text(file: Vec<u8>) -> Result<impl Read, String> {
+    let (names, mut batches) = guarded(|| {
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let file =
+            ParquetRecordBatchReaderBuilder::try_new_with_options(Bytes::from(file), options)?;
+        let fields = file.schema().fields().iter();
+        let names = fields.filter(|field| cell_of(field.data_type()).is_some());
+        let names: Vec<String> = names.map(|field| quoted(field.name())).collect();
+        Ok((names, file.build()?))
+    })
+    .map_err(|error| error.to_string())?;
+    let mut heading = names.join(",") + "\n";
+    Ok(Pieces::new(move || {
+        let mut lines = std::mem::take(&mut heading);
+        while lines.is_empty() {
+            let next = guarded(|| batches.next().transpose());
             match next.map_err(io::Error::other)? {
-                Some(batch) => write_lines(&batch, &mut self.out),
+                Some(batch) => write_lines(&batch, &mut lines),
                 None => break,
             }
         }
-        Ok(())
-    }
-}
-
-impl Read for TableText {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.out.len() {
-            self.fill()?;
-        }
-        let mut rest = &self.out.as_bytes()[self.given..];
-        let count = rest.read(buffer)?;
-        self.given += count;
-        Ok(count)
-    }
+        Ok(lines.into_bytes())
+    }))
 }
 
 /// The library may panic at a broken file.
@@ -203,7 +174,7 @@ mod tests {
     #[test]
     fn a_table_is_its_text() {
         let mut text = String::new();
-        let mut table = TableText::new(file()).unwrap();
+        let mut table = table_text(file()).unwrap();
         table.read_to_string(&mut text).unwrap();
         assert_eq!(
             text,
@@ -215,7 +186,7 @@ mod tests {
     fn a_file_cut_anywhere_is_an_error_and_no_panic() {
         let whole = file();
         for end in 4..whole.len() {
-            assert!(TableText::new(whole[..end].to_vec()).is_err(), "{end}");
+            assert!(table_text(whole[..end].to_vec()).is_err(), "{end}");
         }
     }
 }
