@@ -103,10 +103,6 @@ impl<'de, T: DeserializeOwned, F: FnMut(T)> Visitor<'de> for Each<'_, T, F> {
         }
         Ok(())
     }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        Err(E::custom(format!("{text} is no array")))
-    }
 }
 
 /// The first byte that is not blank.
