@@ -1,7 +1,7 @@
 //! What the columns of a table are: by their names, by `--columns`, or by their first values.
 
 use super::column::{Column, Meaning, Role, Unit, meaning};
-use super::line::{self, Cells, Shape};
+use super::line::{self, Shape};
 use super::marks::{self, Mark};
 use super::outcome::{self, About};
 use super::unit;
@@ -63,9 +63,9 @@ fn pair_dates(columns: &mut [Column], first: &[String]) {
 
 /// Leaves out what only looks like an outcome by its name: `start` are the first lines of the table.
 pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
-    let rows: Vec<&str> = shape.rows(start).collect();
+    let rows = shape.whole_rows(start, columns.len());
     for at in 0..columns.len() {
-        if may_be_setting(&columns[at]) && is_setting(shape, columns, at, &rows) {
+        if may_be_setting(&columns[at]) && is_setting(columns, at, &rows) {
             columns[at].role = Role::Unread;
         }
     }
@@ -73,12 +73,8 @@ pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
 
 /// Is a column `timeout` how long a tool waited? It has one number in all of these rows, which is no truth: not 0, nor a
 /// 1 in rows that have no delay.
-fn is_setting(shape: &Shape, columns: &[Column], at: usize, rows: &[&str]) -> bool {
-    let cells = rows
-        .iter()
-        .map(|row| Cells::new(row, shape.separator).collect::<Vec<_>>());
-    let rows: Vec<Vec<&str>> = cells.filter(|row| row.len() == columns.len()).collect();
-    let [first, others @ ..] = rows.as_slice() else {
+fn is_setting(columns: &[Column], at: usize, rows: &[Vec<&str>]) -> bool {
+    let [first, others @ ..] = rows else {
         return false;
     };
     let is_number = begins_with_digit(first[at]);
@@ -107,11 +103,7 @@ fn may_be_setting(column: &Column) -> bool {
 ///
 /// Its numbers tell both.
 pub fn decide_marks(columns: &mut [Column], shape: &Shape, start: &str) -> Result<(), String> {
-    let rows = shape.rows(start);
-    let rows: Vec<Vec<&str>> = rows
-        .map(|row| Cells::new(row, shape.separator).collect())
-        .filter(|row: &Vec<&str>| row.len() == columns.len())
-        .collect();
+    let rows = shape.whole_rows(start, columns.len());
     for (at, column) in columns.iter_mut().enumerate() {
         if has_numbers(column.role) {
             column.mark = mark_of(&column.name, rows.iter().map(|row| row[at]))?;

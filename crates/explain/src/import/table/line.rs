@@ -91,6 +91,13 @@ impl Shape {
         let rows = whole.lines().filter(|line| !is_comment(line));
         rows.skip(usize::from(self.has_heading))
     }
+
+    /// The cells of those of these rows that have so many.
+    pub fn whole_rows<'a>(&self, start: &'a str, width: usize) -> Vec<Vec<&'a str>> {
+        let rows = self.rows(start);
+        let cells = rows.map(|row| Cells::new(row, self.separator).collect::<Vec<_>>());
+        cells.filter(|row| row.len() == width).collect()
+    }
 }
 
 /// The first rows of a file, with the numbers of their lines.
