@@ -124,7 +124,7 @@ fn is_cut_short(row: &TrialRow) -> bool {
 }
 
 fn missing(rows: &[TrialRow], stamp: StampPoint) -> bool {
-    rows.iter().any(|row| {
+    asking(rows).any(|row| {
         let mut stamps = row.facts.stamps.iter();
         let found = stamps.find(|(point, _)| *point == stamp);
         found.is_none_or(|(_, delivery)| *delivery != Delivery::Delivered)
@@ -132,11 +132,10 @@ fn missing(rows: &[TrialRow], stamp: StampPoint) -> bool {
 }
 
 fn host_or_network(rows: &[TrialRow]) -> Option<Unknown> {
-    let asking: Vec<TrialRow> = asking(rows).cloned().collect();
     let stamps = [(StampPoint::TTx, "t_tx"), (StampPoint::TRx, "t_rx")];
     let absent = stamps
         .into_iter()
-        .filter(|(stamp, _)| missing(&asking, *stamp));
+        .filter(|(stamp, _)| missing(rows, *stamp));
     let absent: Vec<&str> = absent.map(|(_, name)| name).collect();
     (!absent.is_empty()).then(|| {
         Unknown::new(

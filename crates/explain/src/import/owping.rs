@@ -208,21 +208,16 @@ impl Session {
 
     fn raw(&mut self, raw: &Raw) {
         self.dated.get_or_insert((raw.seq, raw.sent));
-        let Some(arrived) = raw.arrived else {
-            self.packets.unanswered_since(raw.seq, Some(raw.sent));
-            return;
-        };
-        let delay = Time {
-            nanos: arrived - raw.sent,
-            step: 1,
-        };
         let reply = Reply {
-            round_trip: Some(delay),
+            round_trip: raw.arrived.map(|arrived| Time {
+                nanos: arrived - raw.sent,
+                step: 1,
+            }),
             sent_at: Some(raw.sent),
             ttl: raw.ttl,
             ..Reply::default()
         };
-        self.packets.reply(raw.seq, reply);
+        self.packets.answered_or_not(raw.seq, reply);
     }
 
     /// `10`, `0 lost (0.000%), 0 duplicates`
