@@ -7,6 +7,7 @@
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
 //! | [`flawed`] | trials of a run that are not what their experiment meant |
 //! | `one_way.rs` | one-way delays of a packet |
+//! | `grouped.rs` | values by what they have in common |
 //! | [`causes`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
 //!
@@ -21,6 +22,8 @@ pub mod causes;
 pub mod compare;
 #[cfg(feature = "runs")]
 pub mod flawed;
+#[cfg(feature = "runs")]
+mod grouped;
 pub mod import;
 #[cfg(feature = "runs")]
 mod one_way;

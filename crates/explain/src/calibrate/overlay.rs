@@ -5,6 +5,7 @@
 
 use super::hosts::Noise;
 use super::run_trials::{ProbeStream, RunTrials, Trial};
+use crate::grouped::grouped;
 use delaylab_model::plan::Factor;
 use delaylab_model::probe::is_warm;
 use delaylab_model::record::Record;
@@ -97,23 +98,16 @@ impl Group {
 
 /// The groups of a run, in the order of its trials; repeats together, flawed trials left out.
 pub fn groups(seen: &RunTrials) -> Vec<Group> {
-    let mut keys: Vec<(&[Factor], &str)> = Vec::new();
-    let mut grouped: Vec<Vec<(&Trial, &ProbeStream)>> = Vec::new();
-    for trial in seen.usable() {
-        for stream in &trial.streams {
+    let streams = seen.usable().flat_map(|trial| {
+        let each = trial.streams.iter();
+        each.map(move |stream| {
             let key = (trial.factors.as_slice(), stream.probe.as_str());
-            let at = keys.iter().position(|known| *known == key);
-            let at = at.unwrap_or_else(|| {
-                keys.push(key);
-                grouped.push(Vec::new());
-                keys.len() - 1
-            });
-            grouped[at].push((trial, stream));
-        }
-    }
-    let groups = keys.into_iter().zip(&grouped);
+            (key, (trial, stream))
+        })
+    });
+    let groups = grouped(streams).into_iter();
     groups
-        .map(|((factors, probe), streams)| group(factors, probe, streams))
+        .map(|((factors, probe), streams)| group(factors, probe, &streams))
         .collect()
 }
 

@@ -5,6 +5,7 @@ use super::combination::{self, Place, is_blackout, place, planned_trial, rows_of
 use super::line::ports_there_alone;
 use super::met::{Met, timeout};
 use super::totals::total;
+use crate::grouped::grouped;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
@@ -90,47 +91,41 @@ fn levels(label: &str, rows: &[&TrialRow]) -> Vec<String> {
 
 /// A warning for each reason, with the combinations that have it.
 pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
-    let mut by_reason: Vec<(&str, Vec<&Blackout>)> = Vec::new();
-    for blackout in blackouts {
-        match by_reason
-            .iter_mut()
-            .find(|(why, _)| *why == blackout.reason)
-        {
-            Some((_, all)) => all.push(blackout),
-            None => by_reason.push((&blackout.reason, vec![blackout])),
+    let by_reason = grouped(blackouts.iter().map(|it| (it.reason.as_str(), it)));
+    let each = by_reason.into_iter();
+    each.map(|(reason, all)| warning(reason, &all)).collect()
+}
+
+/// The warning of combinations that have one reason.
+fn warning(reason: &str, all: &[&Blackout]) -> String {
+    let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
+    let late: u64 = all.iter().map(|blackout| blackout.late).sum();
+    let corrupt: u64 = all.iter().map(|blackout| blackout.corrupt).sum();
+    let (every, ended) = end(late, corrupt);
+    let counted = |count: u64, what: &str| match count {
+        0 => String::new(),
+        count if count == packets => format!(", all {what}"),
+        count => format!(", {count} {what}"),
+    };
+    let came = counted(late, "answered too late") + &counted(corrupt, "with a corrupt reply");
+    match all {
+        [one] => {
+            let label = Some(&one.label).filter(|label| !label.is_empty());
+            let of = label.map_or(String::new(), |label| format!(" of {label}"));
+            format!("{every} packet{of} {ended} ({packets}{came}): {reason}")
+        }
+        several => {
+            let shared = shared(several);
+            let with = match shared.as_slice() {
+                [] => String::new(),
+                levels => format!("with {}, ", levels.join(", ")),
+            };
+            let named = a_few(&apart(several, &shared), MAX_NAMED_LABELS);
+            format!(
+                "{with}{every} packet of each of these {ended}: {named} ({packets} in all{came}): {reason}"
+            )
         }
     }
-    let sentence = |(reason, all): (&str, Vec<&Blackout>)| {
-        let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
-        let late: u64 = all.iter().map(|blackout| blackout.late).sum();
-        let corrupt: u64 = all.iter().map(|blackout| blackout.corrupt).sum();
-        let (every, ended) = end(late, corrupt);
-        let counted = |count: u64, what: &str| match count {
-            0 => String::new(),
-            count if count == packets => format!(", all {what}"),
-            count => format!(", {count} {what}"),
-        };
-        let came = counted(late, "answered too late") + &counted(corrupt, "with a corrupt reply");
-        match all.as_slice() {
-            [one] => {
-                let label = Some(&one.label).filter(|label| !label.is_empty());
-                let of = label.map_or(String::new(), |label| format!(" of {label}"));
-                format!("{every} packet{of} {ended} ({packets}{came}): {reason}")
-            }
-            several => {
-                let shared = shared(several);
-                let with = match shared.as_slice() {
-                    [] => String::new(),
-                    levels => format!("with {}, ", levels.join(", ")),
-                };
-                let named = a_few(&apart(several, &shared), MAX_NAMED_LABELS);
-                format!(
-                    "{with}{every} packet of each of these {ended}: {named} ({packets} in all{came}): {reason}"
-                )
-            }
-        }
-    };
-    by_reason.into_iter().map(sentence).collect()
 }
 
 /// How packets ended of which none was answered in time: `every` packet of them `was lost`, where none of these was late or corrupt.

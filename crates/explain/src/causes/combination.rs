@@ -2,6 +2,7 @@
 
 use super::routers;
 use super::totals::total;
+use crate::grouped::grouped;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
@@ -31,18 +32,11 @@ pub(super) fn rows_by_label(
     let all = routers::others(run);
     let probes: BTreeSet<&str> = all.iter().map(|row| &*row.probe_name).collect();
     let several = probes.len() > 1;
-    let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
-    for row in all {
-        let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
-        if !counts(row, &label) {
-            continue;
-        }
-        match alike.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, rows)) => rows.push(row),
-            None => alike.push((label, vec![row])),
-        }
-    }
-    alike
+    let labelled = all.into_iter().map(|row| {
+        let probe = several.then_some(row.probe_name.as_str());
+        (levels_in_words(&row.factors, probe), row)
+    });
+    grouped(labelled.filter(|(label, row)| counts(row, label)))
 }
 
 /// The trial and the probe of a row, which no other one of its run has.
