@@ -162,16 +162,21 @@ fn proportional(line: Line) -> Option<Line> {
     let (x, y): (Vec<f64>, Vec<f64>) = unzipped(&line.points);
     let fit = least_squares::least_squares(std::slice::from_ref(&x), &y).ok()?;
     let slope = Estimate::from_coefficient(&fit.coefficients[0]);
-    let off = x.iter().zip(&y).map(|(x, y)| (y - slope.value * x).abs());
     Some(Line {
         constant: Estimate {
             value: 0.0,
             interval: line.constant.interval,
         },
         slope,
-        farthest: off.fold(0.0, f64::max),
+        farthest: farthest(&line.points, 0.0, slope.value),
         ..line
     })
+}
+
+/// The largest distance of a point from a line.
+fn farthest(points: &[(u32, f64)], constant: f64, slope: f64) -> f64 {
+    let off = |&(size, ns): &(u32, f64)| (ns - constant - slope * f64::from(size)).abs();
+    points.iter().map(off).fold(0.0, f64::max)
 }
 
 fn unzipped(points: &[(u32, f64)]) -> (Vec<f64>, Vec<f64>) {
@@ -184,7 +189,6 @@ fn level(line: Line) -> Option<Line> {
     let values: Vec<f64> = line.points.iter().map(|point| point.1).collect();
     let fit = least_squares::least_squares(&[vec![1.0; values.len()]], &values).ok()?;
     let constant = Estimate::from_coefficient(&fit.coefficients[0]);
-    let off = values.iter().map(|value| (value - constant.value).abs());
     Some(Line {
         constant,
         slope: Estimate {
@@ -192,7 +196,7 @@ fn level(line: Line) -> Option<Line> {
             interval: line.slope.interval,
         },
         r2: 0.0,
-        farthest: off.fold(0.0, f64::max),
+        farthest: farthest(&line.points, constant.value, 0.0),
         ..line
     })
 }
@@ -252,15 +256,11 @@ fn through(points: &[Point<'_>]) -> Option<Line> {
     let (x, y) = unzipped(&points);
     let fit = least_squares::line(&x, &y).ok()?;
     let [constant, slope] = [0, 1].map(|at| Estimate::from_coefficient(&fit.coefficients[at]));
-    let off = x
-        .iter()
-        .zip(&y)
-        .map(|(x, y)| (y - constant.value - slope.value * x).abs());
     Some(Line {
         constant,
         slope,
         r2: fit.r2,
-        farthest: off.fold(0.0, f64::max),
+        farthest: farthest(&points, constant.value, slope.value),
         points,
         packets,
     })

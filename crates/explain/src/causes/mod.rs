@@ -334,7 +334,7 @@ fn sentences(said: &[String]) -> String {
 }
 
 /// Processes of one name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Alike {
     /// Short-lived ones that this cause takes together; 0 for a process by itself.
     together: usize,
@@ -348,11 +348,7 @@ impl Alike {
     /// `excess_ns` is all that their share is of.
     fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains, excess_ns: f64) -> Self {
         let LateCause::Ran { who, .. } = what else {
-            return Self {
-                together: 0,
-                others: 0,
-                share: 0.0,
-            };
+            return Self::default();
         };
         let of_name = gathered.tallies.iter().filter(
             |(other, _)| matches!(other, LateCause::Ran { who: other, .. } if other.name == who.name),

@@ -116,17 +116,13 @@ fn whole(imported: &Imported, index: usize) -> bool {
     counted.is_none_or(|counted| counted.value == received(stream))
 }
 
-/// Delays of a stream, by the rules of whoever summarised them.
+/// Delays of a stream, by the rules of the peer that summarised them.
 struct Delays<'a> {
     stream: &'a ImportedStream,
     delay: Delay,
-    half: bool,
+    rules: Rules,
     /// How far a value may be from what the peer had.
     error: f64,
-    /// What the peer takes off n for a standard deviation.
-    degrees_lost: u64,
-    /// May the peer have rounded its mean down before it took the square of it?
-    rounded_mean: bool,
 }
 
 impl<'a> Delays<'a> {
@@ -134,53 +130,45 @@ impl<'a> Delays<'a> {
         Self {
             stream,
             delay,
-            half: delay == Delay::HalfRoundTrip,
+            rules,
             error: error(stream, delay) + rules.slack as f64,
-            degrees_lost: u64::from(!rules.deviation_by_n),
-            rounded_mean: rules.deviation_by_n,
+        }
+    }
+
+    /// Round trips of copies, where they count.
+    fn copies(&self) -> &[Nanos] {
+        match self.delay {
+            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer => &self.stream.repeats,
+            _ => &[],
         }
     }
 
     /// In sequence; twice as large where the peer halves them.
     fn values(&self) -> Vec<Nanos> {
         let of = |record: Record| match self.delay {
-            Delay::RoundTrip
-            | Delay::OneWay
-            | Delay::WithoutServer
-            | Delay::HalfRoundTrip
-            | Delay::Variation => without_reflector(&record),
             Delay::Send => Some(record.r_rx? - record.t_send?),
             Delay::Receive => Some(record.t_recv? - record.r_user?),
             Delay::Server => Some(record.r_user? - record.r_rx?),
+            _ => without_reflector(&record),
         };
         let records = &self.stream.records;
         match self.delay {
             Delay::Variation => variation(records),
-            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer => {
-                let copies = self.stream.repeats.iter().copied();
+            _ => {
+                let copies = self.copies().iter().copied();
                 records.iter().filter_map(of).chain(copies).collect()
             }
-            _ => records.iter().filter_map(of).collect(),
         }
     }
 
     /// Round trips are known without looking at each again.
     fn moments(&self) -> Moments {
-        let mut moments = match self.delay {
-            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer | Delay::HalfRoundTrip => {
-                self.stream.records.trips()
-            }
-            _ => return self.values().into_iter().collect(),
-        };
-        if matches!(
-            self.delay,
-            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer
-        ) {
-            self.stream
-                .repeats
-                .iter()
-                .for_each(|&trip| moments.push(trip));
+        use Delay::{Receive, Send, Server, Variation};
+        if matches!(self.delay, Send | Receive | Server | Variation) {
+            return self.values().into_iter().collect();
         }
+        let mut moments = self.stream.records.trips();
+        self.copies().iter().for_each(|&trip| moments.push(trip));
         moments
     }
 }
@@ -230,9 +218,10 @@ impl Delays<'_> {
             Statistic::Mean => moments.mean()?,
             // One value has no spread, and peers print 0.
             Statistic::Deviation => {
-                let deviation = moments.sd(self.degrees_lost).unwrap_or(0.0);
-                if self.rounded_mean {
-                    // √(mean of squares − mean²) with a mean that is up to 1 µs too small.
+                let by_n = self.rules.deviation_by_n;
+                let deviation = moments.sd(u64::from(!by_n)).unwrap_or(0.0);
+                if by_n {
+                    // √(mean of squares − mean²) with a mean that may have been rounded down, up to 1 µs too small.
                     let more = 2.0 * moments.mean()? * 1_000.0;
                     slack = (deviation * deviation + more).sqrt() - deviation;
                 }
@@ -250,7 +239,8 @@ impl Delays<'_> {
                 *values.get(place)? as f64
             }
         };
-        let scale = if self.half { 0.5 } else { 1.0 };
+        let is_half = self.delay == Delay::HalfRoundTrip;
+        let scale = if is_half { 0.5 } else { 1.0 };
         Some(Ours {
             value: value * scale,
             below: step + self.error,
