@@ -41,13 +41,8 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_call(
-        input,
-        &FORMAT,
-        Call::begun_by,
-        Call::line,
-        Call::finish,
-    ))
+    let imported = by_call(input, &FORMAT, Call::begun_by, Call::line, Call::finish);
+    Ok(imported)
 }
 
 #[derive(Default)]

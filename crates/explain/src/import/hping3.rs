@@ -45,13 +45,8 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_turns(
-        input,
-        &FORMAT,
-        Call::ends_before,
-        Call::line,
-        Call::finish,
-    ))
+    let imported = by_turns(input, &FORMAT, Call::ends_before, Call::line, Call::finish);
+    Ok(imported)
 }
 
 #[derive(Default)]

@@ -40,13 +40,8 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_call(
-        input,
-        &FORMAT,
-        Heard::begun_by,
-        Heard::line,
-        Heard::finish,
-    ))
+    let imported = by_call(input, &FORMAT, Heard::begun_by, Heard::line, Heard::finish);
+    Ok(imported)
 }
 
 #[derive(Default)]

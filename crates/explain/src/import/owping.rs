@@ -56,13 +56,14 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_turns(
+    let imported = by_turns(
         input,
         &FORMAT,
         Session::ends_before,
         Session::line,
         Session::finish,
-    ))
+    );
+    Ok(imported)
 }
 
 /// Between whom.

@@ -61,13 +61,8 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_call(
-        input,
-        &FORMAT,
-        Run::begun_by,
-        Run::line,
-        Run::finish,
-    ))
+    let imported = by_call(input, &FORMAT, Run::begun_by, Run::line, Run::finish);
+    Ok(imported)
 }
 
 /// One call of ping.

@@ -47,13 +47,8 @@ fn is(bytes: &[u8]) -> bool {
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let line = |heard: &mut Heard, line: &str| heard.line(&without_colours(line));
-    Ok(by_turns(
-        input,
-        &FORMAT,
-        Heard::ends_before,
-        line,
-        Heard::finish,
-    ))
+    let imported = by_turns(input, &FORMAT, Heard::ends_before, line, Heard::finish);
+    Ok(imported)
 }
 
 /// With what the text begins, and the log, which may stand in one file.
