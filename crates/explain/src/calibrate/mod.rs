@@ -98,7 +98,7 @@ pub struct Calibration {
 
 /// Finds out what the trials show.
 pub fn calibrate(seen: &RunTrials) -> Calibration {
-    let ways = Ways::known_in(seen);
+    let ways = Ways::from_streams(seen.usable().flat_map(|trial| &trial.streams));
     let unloaded: Vec<&Trial> = seen.usable().filter(|trial| trial.is_unloaded()).collect();
     let way_out = match ways {
         Ways::Apart => passage::forward,

@@ -1,7 +1,7 @@
 //! When each packet went into the path and came out of it.
 
 use super::line::{Line, on_the_wire};
-use super::run_trials::{ProbeStream, RunTrials, Trial};
+use super::run_trials::{ProbeStream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
@@ -17,12 +17,7 @@ pub enum Ways {
 }
 
 impl Ways {
-    /// What the stamps of all streams allow.
-    pub(super) fn known_in(seen: &RunTrials) -> Self {
-        Self::from_streams(seen.usable().flat_map(|trial| &trial.streams))
-    }
-
-    /// The same of these streams.
+    /// What the stamps of all of these streams allow.
     pub(super) fn from_streams<'a>(mut streams: impl Iterator<Item = &'a ProbeStream>) -> Self {
         match streams.all(ProbeStream::one_way) {
             true => Ways::Apart,

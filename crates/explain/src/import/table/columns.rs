@@ -65,7 +65,8 @@ fn pair_dates(columns: &mut [Column], first: &[String]) {
 pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
     let rows = shape.whole_rows(start, columns.len());
     for at in 0..columns.len() {
-        if may_be_setting(&columns[at]) && is_setting(columns, at, &rows) {
+        let is_of_timeouts = columns[at].role == Role::Outcome(About::Timeout);
+        if is_of_timeouts && is_setting(columns, at, &rows) {
             columns[at].role = Role::Unread;
         }
     }
@@ -90,11 +91,6 @@ fn is_setting(columns: &[Column], at: usize, rows: &[Vec<&str>]) -> bool {
             Some(number) if number.value == 1.0 => rows.iter().any(has_delay),
             _ => true,
         }
-}
-
-/// Is a column about time-outs?
-fn may_be_setting(column: &Column) -> bool {
-    column.role == Role::Outcome(About::Timeout)
 }
 
 /// Fills in the mark of each column whose first numbers tell it: `start` are the first lines of the table.

@@ -163,11 +163,8 @@ pub fn why_no_table(head: &str) -> String {
 /// Blank, or a remark.
 pub fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
-    !begins_with_digit(line) && begins_as_comment(line)
-}
-
-fn begins_as_comment(line: &str) -> bool {
-    line.is_empty() || line.starts_with('#') || line.starts_with("//") || line.starts_with("sep=")
+    let marks = ["#", "//", "sep="];
+    line.is_empty() || marks.iter().any(|mark| line.starts_with(mark))
 }
 
 /// A number of any size, alone or with a unit, or a date.
