@@ -13,8 +13,8 @@
 //! | effects | the same probe, by its name, among trials of one level |
 
 use super::Worst;
+use super::acknowledged::UnansweredRequests;
 use super::anatomies::Anatomies;
-use super::blackouts::UnansweredRequests;
 use super::kernel_queues::{KernelQueue, KernelQueues};
 use super::paused::{Paused, WhyPaused};
 use super::routers;

@@ -1,15 +1,15 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{
-    UnansweredRequests, counted_errors, counted_failures, end, failures, may_have_dropped,
-    rejected, which_way,
-};
+use super::acknowledged::{UnansweredRequests, may_have_dropped};
+use super::blackouts::end;
 use super::combination::{self, Place, dropped, is_blackout, place, rows_of_trials};
 use super::gather::{GatheredStream, with_requests};
+use super::instead::{counted_errors, counted_failures, failures, rejected};
 use super::met::{Met, timeout};
 use super::stretch::{self, LossyStretch};
 use super::totals::{lost_share, total};
+use super::which_way::which_way;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;

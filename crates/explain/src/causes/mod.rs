@@ -8,17 +8,20 @@
 //! | file | holds |
 //! |---|---|
 //! | `gather` | the records of a run, trial by trial, as tallies of causes |
+//! | `acknowledged` | lost requests by TCP that had come to the far kernel |
 //! | `anatomies` | sums of anatomies of packets |
 //! | `combination` | combinations of levels: labels, and the rows and figures of each |
 //! | `totals` | counts that rows of trials have together |
 //! | `kernel_queues` | about how long packets waited in queues of the kernel |
 //! | `met` | what packets met in the queues of their path, and which waited too long there |
 //! | [`mod@line`] | what links and distance take, where the path is known |
+//! | `instead` | what came instead of answers: errors, replies that were none, failures of requests |
 //! | [`paused`] | ports of the path that were paused, and by what |
 //! | [`roles`] | which processes are the run's own |
 //! | `routers` | routers on the way to a target, which tools such as mtr ask, too |
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
+//! | `which_way` | in which direction packets were lost |
 //! | `stretch` | where the losses of a stream lie close together |
 //! | [`slow`] | what every packet of a combination of levels pays, against a better one |
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
@@ -35,12 +38,14 @@
 //! answered after its time-out, as [`Outcome::Late`](delaylab_model::record::Outcome::Late) has it, is *too late*. What late packets took
 //! longer than usual is their *excess*; lost packets have none.
 
+mod acknowledged;
 mod anatomies;
 pub mod blackouts;
 pub mod changes;
 mod combination;
 pub mod effects;
 mod gather;
+mod instead;
 mod kernel_queues;
 pub mod line;
 pub mod losses;
@@ -59,6 +64,7 @@ mod testing;
 mod totals;
 pub mod unknown;
 pub mod ways;
+mod which_way;
 mod words;
 
 use crate::flawed::Flawed;

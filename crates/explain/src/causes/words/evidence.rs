@@ -2,8 +2,8 @@
 
 use super::{is_likely_sent_again, is_stall_of, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
-use crate::causes::blackouts::{counted_failures, failures};
 use crate::causes::gather::{Gathered, Tally};
+use crate::causes::instead::{counted_failures, failures};
 use crate::causes::rhythm::{Basis, Rhythm};
 use delaylab_model::noise::{DAEMONS, NoiseKind};
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
