@@ -12,30 +12,30 @@
 //! | what is slow | the same levels and the same probe, by its name |
 //! | effects | the same probe, by its name, among trials of one level |
 
-use super::Worst;
 use super::acknowledged::UnansweredRequests;
 use super::anatomies::Anatomies;
 use super::kernel_queues::{KernelQueue, KernelQueues};
+use super::late_bounds::{alike, late_thresholds, response};
 use super::paused::{Paused, WhyPaused};
+use super::repaired::SentAgain;
 use super::routers;
 use super::spent::Usual;
 use super::stages::Stages;
+use super::tally::Tally;
 use super::ways::{self, WayDelays};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::noise::{CpuUse, NoiseEvent, NoiseKind};
 use delaylab_model::path::Topology;
-use delaylab_model::plan::levels_in_words;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_model::words::each_once;
-use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
+use delaylab_stats::anatomy::{Part, Place, StageSet};
 use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, is_set_up, whose};
 use delaylab_stats::driven::Sent;
-use delaylab_stats::excursion::{self, Events, Excursion, Excursions, Spread};
+use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
-use delaylab_stats::holds;
 use delaylab_stats::meanwhile::{Attributed, Meanwhile, MeanwhileBuilder};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::answers::Answers;
@@ -161,11 +161,6 @@ impl Gathered<'_> {
     }
 }
 
-/// How long a packet took that was answered, where its times are known.
-pub(super) fn response(record: &Record) -> Option<Nanos> {
-    record.response().filter(|_| record.answered())
-}
-
 impl GatheredStream<'_> {
     /// Takes its next packet. `keeps_sent`: and when it was sent.
     fn push(&mut self, record: &Record, keeps_sent: bool) {
@@ -205,73 +200,6 @@ pub(super) fn median<'a>(
     let every = all.clone().count().div_ceil(MAX_PACKETS).max(1);
     let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
     Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
-}
-
-/// What late packets of one cause come to.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
-    pub(super) packets: u64,
-    /// How many separate times packets were late by it.
-    pub(super) events: u64,
-    pub(super) excess_ns: f64,
-    pub(super) worst: Worst,
-    stages: BTreeMap<StageSet, u64>,
-    /// When they were due, by index of their stream.
-    pub(super) due: BTreeMap<usize, Vec<Nanos>>,
-    /// How long it had the CPU at a stretch, or was stopped, when it delayed a packet.
-    pub(super) lengths: Vec<f64>,
-    /// CPU time from its waking to its waiting again, of the activation in which it delayed a packet, ns.
-    pub(super) activations: Vec<f64>,
-    /// On which CPUs it delayed packets.
-    pub(super) cpus: BTreeSet<u16>,
-    /// The processes by which it delayed packets.
-    pub(super) pids: BTreeSet<u32>,
-    /// Packets for which the thread that they waited for was stopped.
-    pub(super) stopped: u64,
-    /// Packets that were sent over TCP, which sends again what is lost.
-    pub(super) over_tcp: u64,
-    /// Packets with segments that the kernel says were sent again.
-    pub(super) sent_again: u64,
-    /// Packets whose answer came after that of a later one.
-    pub(super) overtaken: u64,
-    /// Packets whose cause is known from what else crossed the network meanwhile.
-    pub(super) attributed: u64,
-    /// Handshakes and requests that crossed at the same time as packets of [`Self::attributed`]: how many of them were late as well,
-    /// and how many there were.
-    pub(super) concurrent: (u64, u64),
-    /// The longest time for which packets were held and let go together.
-    pub(super) held: Option<Stall>,
-}
-
-/// Packets that were held and let go together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stall {
-    pub(super) trial: u32,
-    /// Since the first packet of the trial was due.
-    pub(super) from: Nanos,
-    pub(super) length: Nanos,
-    pub(super) packets: usize,
-}
-
-impl Tally {
-    /// Stages in which packets were late, the most frequent first.
-    pub(super) fn stages(&self) -> Vec<(StageSet, u64)> {
-        let mut stages: Vec<_> = self
-            .stages
-            .iter()
-            .map(|(&set, &count)| (set, count))
-            .collect();
-        stages.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-        stages
-    }
-
-    /// Were most of them late in the TCP handshake?
-    pub(super) fn is_of_handshakes(&self) -> bool {
-        let stages = self.stages();
-        stages
-            .first()
-            .is_some_and(|(set, _)| *set == StageSet::only(Stage::Connect))
-    }
 }
 
 impl<'a> Gathered<'a> {
@@ -365,80 +293,6 @@ fn ran(rows: &[TrialRow]) -> Vec<CpuUse> {
     let mut all: Vec<CpuUse> = by_name.into_values().collect();
     all.sort_by_key(|ran| std::cmp::Reverse(ran.ran));
     all
-}
-
-/// For each row the first one of its combination of levels and its probe.
-fn alike(rows: &[&TrialRow]) -> Vec<usize> {
-    let mut first = BTreeMap::<(String, &str), usize>::new();
-    let each = rows.iter().zip(0..).map(|(row, at)| {
-        let key = (levels_in_words(&row.factors, None), &*row.probe_name);
-        *first.entry(key).or_insert(at)
-    });
-    each.collect()
-}
-
-/// Beyond which response a packet of each stream is late: repeats of a combination of levels share
-/// their usual median and spread, because one of few packets has no good one of its own.
-fn late_thresholds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Nanos> {
-    let spreads = spreads(run, rows);
-    let of = |first: &usize| {
-        let repeats = spreads.iter().zip(alike).filter(|(_, of)| *of == first);
-        let repeats: Vec<Spread> = repeats.filter_map(|(spread, _)| *spread).collect();
-        let usual = |of: fn(&Spread) -> Nanos| {
-            let mut all: Vec<f64> = repeats.iter().map(|spread| of(spread) as f64).collect();
-            Functional::Quantile(0.5).value(&mut all)
-        };
-        let spread = Spread {
-            min: usual(|spread| spread.min)? as Nanos,
-            median: usual(|spread| spread.median)? as Nanos,
-            iqr: usual(|spread| spread.iqr)? as Nanos,
-        };
-        Some(spread.bound())
-    };
-    let mut known = BTreeMap::new();
-    let each = alike.iter();
-    each.map(|first| {
-        let bound = known.entry(*first);
-        // Of none that was answered, none is late.
-        *bound.or_insert_with(|| of(first).unwrap_or(Nanos::MAX))
-    })
-    .collect()
-}
-
-/// What responses of a row usually are: without those of packets that were held and let go together, which may be most. Those are
-/// looked for, in a reading of their own, only where the figures leave room for them.
-fn spreads(run: &Run, rows: &[&TrialRow]) -> Vec<Option<Spread>> {
-    let of_all = |row: &&TrialRow| {
-        let figure = |name: &str| row.figure(name).map(|ns| ns as Nanos);
-        Some(Spread {
-            min: figure("response_min_ns")?,
-            median: figure("response_p50_ns")?,
-            iqr: figure("response_iqr_ns")?,
-        })
-    };
-    let mut spreads: Vec<Option<Spread>> = rows.iter().map(of_all).collect();
-    // A trial of many probes is read once for all of them.
-    let mut held = BTreeMap::<u32, BTreeMap<u16, usize>>::new();
-    for (at, row) in rows.iter().enumerate() {
-        if spreads[at].is_some_and(holds::may_be_most) {
-            held.entry(row.trial).or_default().insert(row.probe, at);
-        }
-    }
-    for (trial, probes) in held {
-        let mut packets = BTreeMap::<u16, Vec<(Nanos, Nanos)>>::new();
-        run.scan(Some(trial), |of, record| {
-            let response = response(record);
-            if let Some(response) = response.filter(|_| probes.contains_key(&of.probe)) {
-                let packets = packets.entry(of.probe).or_default();
-                packets.push((record.t_intended, response));
-            }
-        });
-        for (probe, at) in probes {
-            let packets = packets.remove(&probe).unwrap_or_default();
-            spreads[at] = holds::spread_without(packets).or(spreads[at]);
-        }
-    }
-    spreads
 }
 
 struct Gathering<'a> {
@@ -726,7 +580,7 @@ impl<'a> Gathering<'a> {
         of_cause.push((late.due, late.response));
         let stream = &self.gathered.streams[at];
         let tally = self.gathered.tallies.entry(what).or_default();
-        tally.add(trial.trial, at, stream, late);
+        tally.add(trial.trial, at, stream.row.probe, late);
         tally.over_tcp += u64::from(stream.row.method.is_stream());
         tally.sent_again += u64::from(trial.sent_again.contains(&(at, late.seq)));
         tally.overtaken += u64::from(trial.overtaken.contains(&(at, late.seq)));
@@ -835,72 +689,4 @@ struct Waits {
     queued: f64,
     /// While that was paused.
     paused: f64,
-}
-
-/// Losses of one stream that TCP repaired.
-#[derive(Debug, Default)]
-struct SentAgain {
-    /// From when those packets were due to when they were back, of which the kernel says that segments were sent again.
-    repaired: Vec<(Nanos, Nanos)>,
-}
-
-impl SentAgain {
-    fn new(at: usize, late: &[Excursion], sent_again: &BTreeSet<(usize, u64)>) -> Self {
-        let known = late.iter();
-        let known = known.filter(|late| sent_again.contains(&(at, late.seq)));
-        let repaired = known.map(|late| (late.due, late.due.saturating_add(late.response)));
-        Self {
-            repaired: repaired.collect(),
-        }
-    }
-
-    /// Was it sent again, or did it wait behind one that was? TCP delivers in order: what is due meanwhile comes back behind it.
-    fn explain(&self, late: &Excursion) -> bool {
-        let main = late.main().map(|main| main.stages);
-        let may_wait = main.is_some_and(|stages| match stages.place() {
-            Place::Network | Place::Unclear => true,
-            Place::Prober => StageSet::span(Stage::SendStack, Stage::LocalQueue).covers(stages),
-            _ => false,
-        });
-        let back = late.due.saturating_add(late.response);
-        let mut repaired = self.repaired.iter();
-        may_wait && repaired.any(|&(from, to)| (from..to).contains(&late.due) && back >= to)
-    }
-}
-
-impl Tally {
-    /// Finds the longest time for which these late packets of a trial were held and let go together; the trial's first packet was due
-    /// at `first`.
-    fn note_longest_stall(&mut self, trial: u32, first: Nanos, packets: &[(Nanos, Nanos)]) {
-        let Some(hold) = holds::longest(packets.to_vec()) else {
-            return;
-        };
-        let known = self.held.map_or(0, |held| held.length);
-        if hold.length() > known {
-            self.held = Some(Stall {
-                trial,
-                from: hold.from.saturating_sub(first),
-                length: hold.length(),
-                packets: hold.count(),
-            });
-        }
-    }
-
-    fn add(&mut self, trial: u32, at: usize, stream: &GatheredStream<'_>, late: &Excursion) {
-        self.packets += 1;
-        self.excess_ns += late.excess;
-        self.due.entry(at).or_default().push(late.due);
-        if let Some(main) = late.main() {
-            *self.stages.entry(main.stages).or_default() += 1;
-        }
-        if late.excess > self.worst.excess_ns {
-            self.worst = Worst {
-                excess_ns: late.excess,
-                trial,
-                probe: stream.row.probe,
-                seq: late.seq,
-                due: late.due,
-            };
-        }
-    }
 }

@@ -11,7 +11,10 @@
 //! | `acknowledged` | lost requests by TCP that had come to the far kernel |
 //! | `anatomies` | sums of anatomies of packets |
 //! | `combination` | combinations of levels: labels, and the rows and figures of each |
+//! | `tally` | what late packets of one cause come to |
+//! | `repaired` | losses that TCP repaired, and what waited for that |
 //! | `totals` | counts that rows of trials have together |
+//! | `late_bounds` | beyond which response a packet is late |
 //! | `kernel_queues` | about how long packets waited in queues of the kernel |
 //! | `met` | what packets met in the queues of their path, and which waited too long there |
 //! | [`mod@line`] | what links and distance take, where the path is known |
@@ -47,11 +50,13 @@ pub mod effects;
 mod gather;
 mod instead;
 mod kernel_queues;
+mod late_bounds;
 pub mod line;
 pub mod losses;
 mod met;
 mod occupied;
 pub mod paused;
+mod repaired;
 pub mod rhythm;
 pub mod roles;
 mod routers;
@@ -59,6 +64,7 @@ pub mod slow;
 pub mod spent;
 pub mod stages;
 mod stretch;
+mod tally;
 #[cfg(test)]
 mod testing;
 mod totals;
@@ -83,7 +89,7 @@ use delaylab_stats::summary::answers;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use effects::Effect;
-use gather::{Gathered, Tally};
+use gather::Gathered;
 use losses::Losses;
 use occupied::Processes;
 use rhythm::{Rhythm, SendTimes};
@@ -91,6 +97,7 @@ use roles::{Role, Roles};
 use slow::{Baseline, Slow};
 use stages::StageTimes;
 use std::cell::OnceCell;
+use tally::Tally;
 use unknown::Unknown;
 use ways::OneWay;
 

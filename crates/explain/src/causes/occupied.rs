@@ -1,7 +1,8 @@
 //! What had the CPU of the prober's host while packets that were not late waited for it: a part of what every packet of a
 //! condition takes, and no cause of late ones.
 
-use super::gather::{Gathered, GatheredStream, response};
+use super::gather::{Gathered, GatheredStream};
+use super::late_bounds::response;
 use super::rhythm::SendTimes;
 use super::roles::{Role, Roles};
 use super::slow::{Combination, HadCpu, MIN_SLOWING_SHARE, Slow};

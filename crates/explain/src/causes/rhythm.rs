@@ -6,7 +6,8 @@
 //! is looked for in the times of those packets ([`delaylab_stats::periodicity`]), and held against the
 //! periods of all processes that were seen.
 
-use super::gather::{GatheredStream, Tally};
+use super::gather::GatheredStream;
+use super::tally::Tally;
 use delaylab_model::Nanos;
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::{self, Driven, Sent};

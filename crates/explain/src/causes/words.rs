@@ -10,8 +10,9 @@ pub(super) use answer::answer;
 pub(super) use evidence::evidence;
 pub(super) use remedy::remedy;
 
-use super::gather::{Gathered, Tally};
+use super::gather::Gathered;
 use super::paused::WhyPaused;
+use super::tally::Tally;
 use super::{Cause, CauseContext};
 use delaylab_model::noise::{NoiseKind, TRACER};
 use delaylab_stats::anatomy::{Stage, StageSet};

@@ -2,9 +2,10 @@
 
 use super::{is_likely_sent_again, is_stall_of, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
-use crate::causes::gather::{Gathered, Tally};
+use crate::causes::gather::Gathered;
 use crate::causes::instead::{counted_failures, failures};
 use crate::causes::rhythm::{Basis, Rhythm};
+use crate::causes::tally::Tally;
 use delaylab_model::noise::{DAEMONS, NoiseKind};
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
 use delaylab_stats::attribution::LateCause;

@@ -2,9 +2,10 @@
 
 use super::{is_likely_sent_again, is_stall_of, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
-use crate::causes::gather::{Gathered, Tally};
+use crate::causes::gather::Gathered;
 use crate::causes::rhythm::Rhythm;
 use crate::causes::roles::Role;
+use crate::causes::tally::Tally;
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::attribution::LateCause;
