@@ -3,29 +3,30 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `slow/conditions.rs` | the combinations of a run |
+//! | `slow/against.rs` | what each is held against |
 //! | `slow/words.rs` | the answer as a sentence |
 //!
 //! Where packets of a combination spend their time is [`super::spent`]'s.
 
+mod against;
+mod conditions;
 #[cfg(test)]
 mod tests;
 mod words;
 
-use super::combination::{MIN_SLOWER_NS, SLOW, agree, dropped};
-use super::gather::{Gathered, GatheredStream, median};
+pub(super) use conditions::find;
+
+use super::combination::{MIN_SLOWER_NS, SLOW};
 use super::line::KnownPath;
 use super::paused::WhyPaused;
 use super::roles::Role;
 use super::spent::{Component, Spent, Usual};
-use super::totals::lost_share;
-use delaylab_lab::experiment::Resolved;
-use delaylab_model::distinct::Distinct;
 use delaylab_model::load::{Direction, Load};
 use delaylab_model::noise::NoiseKind;
-use delaylab_model::plan::{Factor, Planned, levels_in_words};
+use delaylab_model::plan::Factor;
 use delaylab_model::probe::HostCondition;
-use delaylab_model::trial::Dropped;
-use delaylab_stats::anatomy::{Part, Place, Stage, StageSet, in_common};
+use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::trains::Owner;
 use schemars::JsonSchema;
@@ -36,8 +37,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What takes less of the response than this does not make it slow, and is not named next to what takes most.
 pub(super) const MIN_SLOWING_SHARE: f64 = 0.25;
-/// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
-const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
 const ONE_LINK: f64 = 0.6;
 /// So much of what the prober's host takes one stage of it takes that is named alone.
@@ -226,14 +225,6 @@ impl Combination {
                 .is_some_and(|main| main.component.is_part_of_min_delay())
     }
 
-    /// Is the minimum delay of its path that of the other one?
-    fn has_path_of(&self, other: &Combination) -> bool {
-        match (self.min_delay_ns, other.min_delay_ns) {
-            (Some(own), Some(other)) => agree([own, other].into_iter()),
-            _ => true,
-        }
-    }
-
     /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of all that it takes.
     pub fn main(&self) -> Option<Spent> {
         self.largest(self.parts())
@@ -319,46 +310,6 @@ impl Combination {
         self.late_packets() as f64 / self.answered.max(1) as f64
     }
 
-    /// Where packets spend their time, in the stages that another one tells apart as well.
-    fn spent_as(&self, other: &Combination) -> Vec<Spent> {
-        let common = in_common(&self.raw.stages, &other.raw.stages);
-        let own: Vec<Part> = common.into_iter().map(|[own, _]| own).collect();
-        self.raw.usual.spent(&own, &self.raw.known)
-    }
-
-    fn hold_against(&mut self, other: &Combination, name: Against) {
-        let theirs = other.spent_as(self);
-        let ns_of = |component: &Component| {
-            let mut found = theirs.iter().filter(|spent| spent.component == *component);
-            found.next().map_or(0.0, |spent| spent.ns)
-        };
-        self.against = name;
-        self.against_ns = Some(other.usual_ns);
-        self.against_mean_ns = Some(other.mean_ns);
-        self.spent = self.spent_as(other);
-        self.longer = longer(&self.spent, ns_of);
-    }
-
-    /// What lines, distance and the switches themselves take is the least that a packet can do with.
-    fn hold_against_min_delay(&mut self) {
-        let Raw {
-            stages,
-            usual,
-            known,
-            ..
-        } = &self.raw;
-        self.spent = usual.spent(stages, known);
-        self.against = Against::MinDelay;
-        self.against_ns = self.min_delay_ns;
-        self.against_mean_ns = None;
-        self.longer = longer(&self.spent, |component| {
-            match component.is_part_of_min_delay() {
-                true => f64::INFINITY,
-                false => 0.0,
-            }
-        });
-    }
-
     /// The run's own load that goes through the queue of this port, or of the prober's host: where its path is not known, what that
     /// sends.
     fn loads_through(&self, port: Option<&str>) -> Vec<&Load> {
@@ -381,11 +332,6 @@ impl Combination {
         is_unknown
             || !self.loads_through(Some(port)).is_empty()
             || known.ports_of_others.contains(port)
-    }
-
-    /// The same probe, state of the host and offered load.
-    fn is_like(&self, other: &Combination) -> bool {
-        (&self.probe, self.host, &self.raw.loads) == (&other.probe, other.host, &other.raw.loads)
     }
 }
 
@@ -433,16 +379,6 @@ fn in_the_prober(mut of: Vec<Spent>) -> Vec<Spent> {
         });
     }
     of
-}
-
-fn longer(spent: &[Spent], reference: impl Fn(&Component) -> f64) -> Vec<Spent> {
-    let beyond = spent.iter().map(|spent| Spent {
-        component: spent.component.clone(),
-        ns: spent.ns - reference(&spent.component),
-    });
-    let mut longer: Vec<Spent> = beyond.filter(|spent| spent.ns > 0.0).collect();
-    longer.sort_by(|a, b| b.ns.total_cmp(&a.ns));
-    longer
 }
 
 impl Slow {
@@ -519,305 +455,9 @@ impl Slow {
     }
 }
 
-/// Of these records; the experiment says what the path and the load are.
-pub(super) fn find(
-    gathered: &Gathered<'_>,
-    resolved: Option<&Resolved>,
-    baseline: Baseline<'_>,
-) -> Slow {
-    let planned = resolved.map_or(&[][..], |resolved| &resolved.planned);
-    let planned: BTreeMap<u32, &Planned> = (planned.iter())
-        .map(|planned| (planned.trial.id, planned))
-        .collect();
-    let mut alike = BTreeMap::<(String, &str), Vec<&GatheredStream<'_>>>::new();
-    let mut distinct = Distinct::new();
-    for stream in &gathered.streams {
-        let key = (
-            levels_in_words(&stream.row.factors, None),
-            stream.row.probe_name.as_str(),
-        );
-        if distinct.is_first(stream.row.facts.trace_hash, key.clone()) {
-            alike.entry(key).or_default().push(stream);
-        }
-    }
-    let mut handshakes = BTreeMap::<String, f64>::new();
-    for ((levels, _), streams) in &alike {
-        if let Some(ns) = handshake(streams) {
-            handshakes.insert(levels.clone(), ns);
-        }
-    }
-    alike.retain(|_, streams| streams.iter().any(|stream| gathered.is_primary(stream)));
-    let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
-    let several = probes.len() > 1;
-    // What a world says of the path of a trial stands in the row of one of its probes.
-    let mut drops = BTreeMap::<u32, Vec<Dropped<'_>>>::new();
-    for stream in &gathered.streams {
-        let of_trial = drops.entry(stream.row.trial).or_default();
-        let dropped = dropped(std::iter::once(stream.row));
-        of_trial.extend(dropped.filter(|it| !it.is_configured()));
-    }
-    let conditions = alike.iter().filter_map(|((levels, _), streams)| {
-        let handshake = handshakes.get(levels.as_str()).copied();
-        condition(streams, &drops, &planned, several, handshake)
-    });
-    let mut conditions: Vec<Combination> = conditions.collect();
-    hold(&mut conditions, baseline);
-    conditions.sort_by(|a, b| {
-        let rank = |one: &Combination| match (one.is_slow(), one.is_slow_by_its_path()) {
-            (true, false) => 0,
-            (true, true) => 1,
-            (false, _) => 2,
-        };
-        rank(a)
-            .cmp(&rank(b))
-            .then(b.longer_ns().total_cmp(&a.longer_ns()))
-    });
-    Slow {
-        conditions,
-        baseline: baseline.kind(),
-    }
-}
-
-/// How long the handshakes of these streams took on average, ns; `None` of other streams.
-fn handshake(streams: &[&GatheredStream<'_>]) -> Option<f64> {
-    let mut usual = Usual::default();
-    let made = streams
-        .iter()
-        .filter(|stream| stream.row.method.is_handshake());
-    made.for_each(|stream| usual.merge(&stream.usual));
-    let parts = usual.anatomy.means();
-    let connect = |part: &&Part| part.stages == StageSet::only(Stage::Connect);
-    parts.iter().find(connect).map(|part| part.ns)
-}
-
-/// Network and server apart where acknowledgements do not tell: handshakes at the same time, which the far kernel answers at
-/// once, show what the network takes.
-fn told_by_handshakes(parts: Vec<Part>, handshake: Option<f64>) -> Vec<Part> {
-    let Some(handshake) = handshake else {
-        return parts;
-    };
-    let apart = parts.into_iter().flat_map(|part| {
-        if part.stages != StageSet::NETWORK_AND_SERVER {
-            return vec![part];
-        }
-        let network = handshake.min(part.ns);
-        vec![
-            Part {
-                stages: StageSet::BOTH_WAYS,
-                ns: network,
-            },
-            Part {
-                stages: StageSet::only(Stage::Server),
-                ns: part.ns - network,
-            },
-        ]
-    });
-    apart.collect()
-}
-
-fn condition(
-    streams: &[&GatheredStream<'_>],
-    drops: &BTreeMap<u32, Vec<Dropped<'_>>>,
-    planned: &BTreeMap<u32, &Planned>,
-    several: bool,
-    handshake: Option<f64>,
-) -> Option<Combination> {
-    let row = streams.first()?.row;
-    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
-    let mut usual = Usual::default();
-    streams.iter().for_each(|one| usual.merge(&one.usual));
-    let trial = planned.get(&row.trial).map(|planned| &planned.trial);
-    let known = usual.known(trial, row.probe);
-    let parts = told_by_handshakes(usual.anatomy.means(), handshake);
-    let median_ns = median(streams.iter().copied())?;
-    let loads = trial.map_or(&[][..], |trial| &trial.loads);
-    let loads: Vec<Load> = loads
-        .iter()
-        .filter(|load| load.streams > 0)
-        .cloned()
-        .collect();
-    let spent = usual.spent(&parts, &known);
-    let is_known = known.links.iter().any(|way| !way.is_empty());
-    let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
-    let rates = known.links.iter().flatten();
-    let responses = streams.iter().flat_map(|stream| &stream.response);
-    let answered = responses.clone().filter(|ns| ns.is_finite());
-    let (sum, answered) = answered.fold((0.0, 0_u64), |(sum, count), ns| (sum + ns, count + 1));
-    Some(Combination {
-        factors: row.factors.clone(),
-        probe: row.probe_name.clone(),
-        label,
-        host: row.host,
-        loads: (loads.iter())
-            .map(|load| (load.name.clone(), load.streams))
-            .collect(),
-        packets: responses.count() as u64,
-        answered,
-        loss_share: lost_share(&rows),
-        sent_again: usual.sent_again(),
-        late: late_by_cause(streams),
-        median_ns,
-        usual_ns: parts.iter().map(|part| part.ns).sum(),
-        mean_ns: sum / answered.max(1) as f64,
-        min_delay_ns: is_known.then(|| in_min_delay(&spent)),
-        spent,
-        queues: of_queues(&usual, why_dropped(streams, drops)),
-        paused: paused(streams),
-        rates: rates.map(|link| (link.name.clone(), link.rate)).collect(),
-        paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
-        raw: Raw {
-            loads,
-            stages: parts,
-            usual,
-            known,
-        },
-        ..Combination::default()
-    })
-}
-
-/// What late packets were late by: most excess delay first.
-fn late_by_cause(streams: &[&GatheredStream<'_>]) -> Vec<OfCause> {
-    let mut late = BTreeMap::<&LateCause, OfCause>::new();
-    let each = streams.iter().flat_map(|stream| &stream.excess_by_cause);
-    for (what, (packets, excess_ns)) in each {
-        let all = late.entry(what).or_insert_with(|| OfCause {
-            what: what.clone(),
-            packets: 0,
-            excess_ns: 0.0,
-        });
-        all.packets += packets;
-        all.excess_ns += excess_ns;
-    }
-    let mut late: Vec<OfCause> = late.into_values().collect();
-    late.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
-    late
-}
-
-/// Why packets were dropped in each queue of these trials, each reason once.
-fn why_dropped(
-    streams: &[&GatheredStream<'_>],
-    drops: &BTreeMap<u32, Vec<Dropped<'_>>>,
-) -> BTreeMap<String, Vec<String>> {
-    let mut queues = BTreeMap::<String, Vec<String>>::new();
-    let of_trials = streams.iter().filter_map(|one| drops.get(&one.row.trial));
-    for dropped in of_trials.flatten() {
-        let why = queues.entry(dropped.port.to_owned()).or_default();
-        if !why.iter().any(|known| known == dropped.why) {
-            why.push(dropped.why.to_owned());
-        }
-    }
-    queues
-}
-
 /// What of this is part of the minimum delay, ns.
 fn in_min_delay(spent: &[Spent]) -> f64 {
     let parts = spent.iter();
     let parts = parts.filter(|spent| spent.component.is_part_of_min_delay());
     parts.map(|spent| spent.ns).sum()
-}
-
-/// The first reason of each port; repeats have the same.
-fn paused(streams: &[&GatheredStream<'_>]) -> BTreeMap<String, WhyPaused> {
-    let mut paused = BTreeMap::new();
-    for (port, why) in streams.iter().flat_map(|stream| &stream.paused) {
-        let known = paused.entry(port.to_string());
-        known.or_insert_with(|| why.clone());
-    }
-    paused
-}
-
-fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Queue> {
-    let queues = usual.queues().into_iter().map(|(port, met)| {
-        let dropped = dropped.remove(&port).unwrap_or_default();
-        let backlog = met.backlog / met.packets.max(1) as f64;
-        let had_no_room = |why: &String| [Dropped::FULL, Dropped::KERNEL].contains(&why.as_str());
-        let queue = Queue {
-            backlog,
-            most_backlog: met.most_backlog,
-            is_full: backlog >= FULL * met.most_backlog as f64 && dropped.iter().any(had_no_room),
-            is_estimate: usual.is_estimate(&port),
-            dropped,
-        };
-        (port, queue)
-    });
-    queues.collect()
-}
-
-/// What a condition may be held against.
-#[derive(Clone, Copy)]
-enum Candidate<'a> {
-    Combination(&'a Combination),
-    MinDelay,
-}
-
-fn best<'a>(of: impl Iterator<Item = &'a Combination>) -> Option<&'a Combination> {
-    of.min_by(|a, b| a.usual_ns.total_cmp(&b.usual_ns))
-}
-
-/// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
-/// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path. Those whose path
-/// has another minimum delay come after that: what the experiment made of a path is not what is slow, unless nothing else is.
-fn hold(conditions: &mut [Combination], baseline: Baseline<'_>) {
-    let all = conditions.to_vec();
-    for condition in conditions {
-        match baseline {
-            Baseline::Idle => condition.hold_against_min_delay(),
-            Baseline::Run(other) => match counterpart(condition, &other.conditions) {
-                Some(found) => {
-                    condition.hold_against(found, Against::Run(found.label.clone()));
-                }
-                None => condition.hold_against_min_delay(),
-            },
-            Baseline::Best => hold_against_best(condition, &all),
-        }
-    }
-}
-
-/// The condition of another run that this one is held against: the best of its levels and probe, else of its probe, else of all.
-fn counterpart<'a>(condition: &Combination, theirs: &'a [Combination]) -> Option<&'a Combination> {
-    let levels = |of: &Combination| levels_in_words(&of.factors, None);
-    let same_probe = |other: &&Combination| other.probe == condition.probe;
-    let same = |other: &&Combination| same_probe(other) && levels(other) == levels(condition);
-    best(theirs.iter().filter(same))
-        .or_else(|| best(theirs.iter().filter(same_probe)))
-        .or_else(|| best(theirs.iter()))
-}
-
-/// Holds it against the first candidate against which it is slow, else against the minimum delay.
-fn hold_against_best(condition: &mut Combination, all: &[Combination]) {
-    let own_path = |it: &&Combination| it.has_path_of(condition);
-    let like = |it: &&Combination| it.is_like(condition);
-    let any = |it: &&Combination| it.probe == condition.probe;
-    let candidates = [
-        best(all.iter().filter(like).filter(own_path)).map(Candidate::Combination),
-        best(all.iter().filter(any).filter(own_path)).map(Candidate::Combination),
-        Some(Candidate::MinDelay),
-        best(all.iter().filter(like)).map(Candidate::Combination),
-        best(all.iter().filter(any)).map(Candidate::Combination),
-    ];
-    let candidates: Vec<Candidate<'_>> = candidates.into_iter().flatten().collect();
-    for (at, candidate) in candidates.iter().enumerate() {
-        match candidate {
-            Candidate::Combination(other) if hides(other, condition, candidates.get(at + 1)) => {
-                continue;
-            }
-            Candidate::Combination(other) => {
-                condition.hold_against(other, Against::Combination(other.label.clone()));
-            }
-            Candidate::MinDelay => condition.hold_against_min_delay(),
-        }
-        if condition.is_slow() {
-            return;
-        }
-    }
-    condition.hold_against_min_delay();
-}
-
-/// Is a reference further beyond the next one than this is beyond the reference? Against what is that slow nothing is.
-fn hides(reference: &Combination, condition: &Combination, next: Option<&Candidate<'_>>) -> bool {
-    let Some(Candidate::Combination(next)) = next else {
-        return false;
-    };
-    let is_slow = reference.usual_ns >= SLOW * next.usual_ns;
-    is_slow && reference.usual_ns - next.usual_ns > condition.usual_ns - reference.usual_ns
 }

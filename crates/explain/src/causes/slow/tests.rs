@@ -1,6 +1,7 @@
 //! What is said of conditions that are none of them slow, and of the one in which packets were late most.
 #![allow(clippy::unwrap_used)]
 
+use super::against::hold;
 use super::*;
 
 const MS: f64 = 1e6;
