@@ -1,9 +1,8 @@
 //! A request in a capture and its answer, and streams of such exchanges.
 
-use super::packet::{Icmp, Packet};
+use super::packet::{Icmp, IcmpNumbers, Packet};
 use crate::import::{Clock, Imported, ImportedStream, order};
 use delaylab_model::Nanos;
-use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Answer, Outcome, Record};
 use std::collections::BTreeMap;
@@ -29,16 +28,8 @@ pub struct Exchange {
     pub copies: u16,
     pub retransmits: Option<u32>,
     pub refused_by: Option<IpAddr>,
-    pub error: Option<Error>,
-}
-
-/// What an ICMP error says.
-#[derive(Debug, Clone, Copy)]
-pub struct Error {
-    reason: IcmpReason,
-    icmp_type: u8,
-    icmp_code: u8,
-    path_mtu: Option<u32>,
+    /// What the ICMP error says.
+    pub error: Option<IcmpNumbers>,
 }
 
 /// What is read from a reply's IP header, and of a name server's what it says.
@@ -93,12 +84,7 @@ impl Exchange {
         }
         self.outcome = Outcome::Refused;
         self.refused_by = Some(packet.from);
-        self.error = Some(Error {
-            reason: message.reason,
-            icmp_type: message.icmp_type,
-            icmp_code: message.icmp_code,
-            path_mtu: message.path_mtu,
-        });
+        self.error = Some(message.numbers);
     }
 
     /// A reply; a second one is a copy.

@@ -54,14 +54,19 @@ pub struct Icmp<'a> {
     /// Identifier and sequence number, of an echo.
     pub id: u16,
     pub seq: u16,
-    /// Its numbers, and of an error what they mean.
+    pub numbers: IcmpNumbers,
+    /// Of an error: the packet that it is about.
+    about: &'a [u8],
+}
+
+/// The numbers of an ICMP message, and of an error what they mean.
+#[derive(Debug, Clone, Copy)]
+pub struct IcmpNumbers {
     pub icmp_type: u8,
     pub icmp_code: u8,
     pub reason: IcmpReason,
     /// What would have fit, of one that was too big.
     pub path_mtu: Option<u32>,
-    /// Of an error: the packet that it is about.
-    about: &'a [u8],
 }
 
 /// What an error is about.
@@ -295,10 +300,12 @@ impl<'a> Icmp<'a> {
         };
         Some(Self {
             kind,
-            icmp_type: head[0],
-            icmp_code: head[1],
-            reason: IcmpReason::from_code(head[0], head[1], number == IpNumber::IPV6_ICMP),
-            path_mtu: Some(path_mtu).filter(|&mtu| mtu > 0),
+            numbers: IcmpNumbers {
+                icmp_type: head[0],
+                icmp_code: head[1],
+                reason: IcmpReason::from_code(head[0], head[1], number == IpNumber::IPV6_ICMP),
+                path_mtu: Some(path_mtu).filter(|&mtu| mtu > 0),
+            },
             id: u16::from_be_bytes([head[4], head[5]]),
             seq: u16::from_be_bytes([head[6], head[7]]),
             about,
