@@ -316,6 +316,11 @@ impl Measure {
         matches!(self, Lost | PeriodicCause | Valid)
     }
 
+    /// Is this statistic of it how many packets are 1, such as those that were lost, and not how many there are?
+    pub fn counts_ones(self, functional: Functional) -> bool {
+        functional == Functional::Count && self.is_yes_or_no()
+    }
+
     /// Is it between stamps of two clocks, those of the two ends?
     pub const fn is_between_clocks(self) -> bool {
         let of = match self {

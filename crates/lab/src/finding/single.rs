@@ -180,6 +180,9 @@ impl LimitCheck {
         };
         values.retain(|value| !value.is_nan());
         let count = values.len() as u64;
+        if self.measure.counts_ones(self.functional) {
+            values.retain(|value| *value > 0.0);
+        }
         let value = self.functional.value(&mut values);
         let holds = |value: f64| self.limit.beyond.holds(value, bound);
         let beyond = value.map(holds);
@@ -332,6 +335,8 @@ mod tests {
             (Some(9.0 / 90.0), false)
         );
         assert_eq!(found("count(round_trip) < 95"), (Some(90.0), true));
+        assert_eq!(found("count(lost) > 9"), (Some(10.0), true));
+        assert_eq!(found("count(lost) > 10"), (Some(10.0), false));
         // Neighbours across a loss have none.
         assert_eq!(found("max(ipdv) > 1us"), (Some(1000.0), false));
         assert_eq!(found("count(ipdv) < 1"), (Some(80.0), false));

@@ -211,7 +211,8 @@ fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimens
 }
 
 /// Converts series to the form that the statistic needs: one number for a measure of the trial (its peak), stretches
-/// as if they were packets for count, min, max and mean, or else values weighted by how long each held.
+/// as if they were packets for count, min, max and mean, or else values weighted by how long each held. Of the count of a
+/// 0-or-1 measure of packets it makes one number for each stream: how many are 1.
 fn each_as_judged(
     measure: Measure,
     values: Vec<(usize, Rc<Values>)>,
@@ -228,6 +229,10 @@ fn each_as_judged(
             };
             let flat = stretches.values(&functional.basis());
             (trial, Rc::new(flat.map_or_else(held, Values::Packets)))
+        }
+        Values::Packets(packets) if measure.counts_ones(functional) => {
+            let ones = packets.iter().filter(|value| **value > 0.0).count();
+            (trial, Rc::new(Values::Trial(ones as f64)))
         }
         _ => (trial, values),
     };
