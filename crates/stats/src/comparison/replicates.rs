@@ -167,6 +167,16 @@ impl Replicates {
         }
     }
 
+    /// The same about another value.
+    #[must_use]
+    pub(super) fn moved_to(mut self, value: f64) -> Self {
+        let by = value - self.value;
+        let draws = [&mut self.resampled, &mut self.without, &mut self.alone];
+        draws.into_iter().flatten().for_each(|draw| *draw += by);
+        self.value = value;
+        self
+    }
+
     /// The same of what every trial says alike.
     #[must_use]
     pub fn by_packets(self) -> Self {

@@ -545,6 +545,32 @@ fn what_is_divided_by_zero_has_no_interval() {
     }
 }
 
+/// Delays that rise for most of a trial: only whole trials tell, and more packets in each would not. Their share is that of all
+/// packets, also where trials differ in length.
+#[test]
+fn a_share_that_trials_tell_is_that_of_all_packets() {
+    let step = |low: usize, high: usize| [vec![0.0; low], vec![1.0; high]].concat();
+    let values = [step(200, 200), step(100, 300), step(800, 400)];
+    let parts = values.iter().enumerate();
+    let parts = parts.map(|(trial, values)| Part { trial, values });
+    let design = Design::from(vec![0; 3]);
+    let functional = Functional::Share {
+        beyond: Beyond::More,
+        bound: 0.5,
+    };
+    let statistic = Statistic::of_design(functional, parts.collect(), &design);
+    assert!(statistic.is_too_slow(), "{:?}", statistic.doubt);
+    let by_trial = statistic.by_trial(&design).unwrap();
+    let resampling = Resampling::new(design, &[], 7);
+    let share = resampling
+        .of_whole_trials(&statistic, &by_trial, 0)
+        .unwrap();
+    assert_eq!(Some(share.value), statistic.value);
+    assert!((share.value - 0.45).abs() < 1e-9, "{}", share.value);
+    let bounds = resampling.interval(&share).unwrap();
+    assert!(bounds.is_of_trials(), "{bounds:?}");
+}
+
 /// All but none are as few as none, and hide as well whether the others come in clusters.
 #[test]
 fn a_share_is_as_sure_as_that_of_the_others() {

@@ -94,7 +94,15 @@ impl Resampling {
                 .map(|(trial, (value, _))| (*trial, *value))
         };
         match statistic.functional.basis() {
-            Basis::Share { .. } => self.of_counted_share(&by_trial.each, salt),
+            Basis::Share { .. } => {
+                // Trials differ in length: their share is that of all values, which is not the mean of theirs.
+                let share = self.of_counted_share(&by_trial.each, salt)?;
+                let share = share.moved_to(value).within((0.0, 1.0));
+                Some(match statistic.is_too_slow() {
+                    true => share.of_trials_alone(),
+                    false => share,
+                })
+            }
             // Where trials are alike, the quantile of all varies by more than the mean of those of few values each.
             Basis::Quantiles(_) => {
                 let count = statistic.count as f64 / by_trial.each.len() as f64;
