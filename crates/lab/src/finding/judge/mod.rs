@@ -61,9 +61,10 @@ impl NoValue {
     }
 }
 
+/// The two count different things in this run, such as cells and bytes: no number of packets would compare them.
 impl From<String> for NoValue {
     fn from(reason: String) -> Self {
-        Self::unknown(reason)
+        Self::not_applicable(reason)
     }
 }
 

@@ -285,7 +285,7 @@ impl ShareBound {
         if self.dimension != counts && self.value != 0.0 {
             let bound = self.dimension;
             let why = format!("{measure} counts {counts}, its bound {bound}");
-            return Err(NoValue::unknown(why));
+            return Err(NoValue::not_applicable(why));
         }
         let note = || format!("the bound is {}", counts.format(self.value));
         Ok(self.is_computed.then(note))
