@@ -228,6 +228,8 @@ mean(cwnd | of='ttcp 1') > 0B ; mean(acr) > 0bit/s ; acr ; keeps `acr` ; one of
 series = "backlog" ; series = "paused" ; "paused" ; keeps `paused` ; one of
 mean(backlog | of ; mean(response | of ; of ; `response` has no factor `of` ; write `probe`
 of=ttcp) ; probe=ttcp) ; probe ; `fairness` has no factor `probe` ; write `of`
+check = "mean(backlog ; check = "for each probe: mean(backlog ; probe ; has no factor `probe` ; write `of`
+for each condition in ; for each of, condition in ; of ; `response` has no factor `of` ; write `probe`
 "#;
 
 #[test]

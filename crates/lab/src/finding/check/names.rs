@@ -1,6 +1,7 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
 use super::syntax::{Check, Claim, Each, Fit, Kind, LevelText, Selector, Span, Statistic, Value};
+use crate::finding::data::{OF, PROBE};
 use crate::finding::measure::Measure;
 use delaylab_stats::functional::Beyond;
 
@@ -46,10 +47,16 @@ pub enum NameKind {
 }
 
 impl Check {
-    /// Every factor, level and measure that the check names, in the order of the text, with duplicates.
+    /// Every factor, level and measure that the check names, in the order of the text, with duplicates. Behind them what
+    /// `for each` cannot select, with its measure.
     pub fn names(&self) -> Vec<Name> {
-        let each = self.each.iter().flat_map(Each::names);
-        each.chain(self.claim.names()).collect()
+        let mut names: Vec<Name> = self.each.iter().flat_map(Each::names).collect();
+        let claim = self.claim.names();
+        let misplaced = self.each.iter().filter_map(|each| each.misplaced(&claim));
+        let misplaced: Vec<Name> = misplaced.collect();
+        names.extend(claim);
+        names.extend(misplaced);
+        names
     }
 }
 
@@ -68,6 +75,28 @@ impl Each {
         let mut names = Vec::new();
         push_factor(&self.factor, &self.levels, self.span, None, &mut names);
         names
+    }
+
+    /// `probe` with the first measure of a claim that is a series, and `of` with the first that is of packets: a series has no
+    /// probe, and packets are of no port. Other factors are of whole trials.
+    fn misplaced(&self, claim: &[Name]) -> Option<Name> {
+        let of_flows = match self.factor.as_str() {
+            PROBE => false,
+            OF => true,
+            _ => return None,
+        };
+        let mut measures = claim.iter().filter_map(|name| match name.kind {
+            NameKind::Measure(measure) => Some(measure),
+            _ => None,
+        });
+        let measure = measures.find(|measure| measure.is_of_flow() != of_flows)?;
+        Some(Name {
+            kind: NameKind::Factor {
+                name: self.factor.clone(),
+                of: Some(measure),
+            },
+            span: self.span,
+        })
     }
 }
 
