@@ -255,6 +255,14 @@ fn every_unknown_name_is_marked_and_the_nearest_is_suggested() {
 }
 
 #[test]
+fn a_whole_section_is_not_set() {
+    let found = checked(NAMES, WorldName::Live, &[("probe.echo", "{ count = 5 }")]);
+    let found = found.err().map_or_else(Vec::new, |wrong| wrong.list);
+    let says = |it: &Diagnostic| it.message == "`probe.echo` is no field but a whole section";
+    assert!(found.len() == 1 && says(&found[0]), "{found:?}");
+}
+
+#[test]
 fn what_another_world_alone_has_does_not_apply_here() {
     let applies = |world| {
         let experiment = Experiment::read(source(NAMES)).unwrap();

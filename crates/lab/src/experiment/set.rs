@@ -75,6 +75,10 @@ fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Probl
             let help = choices(first, TOP.iter().copied());
             return Err(problem.help_if(help));
         }
+        if matches!(place.as_slice(), [.., Key::Index(_)]) {
+            let problem = Problem::new(at, format!("`{path}` is no field but a whole section"));
+            return Err(problem.help("set its fields, each by itself"));
+        }
     }
     Ok(places)
 }
