@@ -4,8 +4,11 @@ use super::{Evaluation, finite, nothing};
 use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::judge::plan::{Leaf, Term};
 use crate::finding::judge::steps;
+use crate::finding::measure::Measure;
+use crate::finding::values::Values;
 use crate::finding::verdict::{Ends, Evaluated};
 use delaylab_stats::comparison::Bounds;
+use std::rc::Rc;
 
 impl Evaluation<'_> {
     /// Every statistic and fit, for `findings.json`.
@@ -33,7 +36,8 @@ impl Evaluation<'_> {
         evidence.effective = effective.filter(|&effective| effective > 0.0);
         evidence.trials = self.trials(&[leaf]);
         let notes = leaf.note.iter().cloned();
-        let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
+        let notes = notes.chain(self.unseen(&Term::Leaf(index)));
+        let notes: Vec<String> = notes.chain(unended(leaf.measure, &leaf.values)).collect();
         evidence.note = (!notes.is_empty()).then(|| notes.join("; "));
         evidence
     }
@@ -128,5 +132,40 @@ fn evaluated(
         effective: None,
         trials: 0,
         note: None,
+    }
+}
+
+/// That transfers are not in a statistic of completion times, because they had not ended: the longest of all may be among them.
+fn unended(measure: Measure, values: &[(usize, Rc<Values>)]) -> Option<String> {
+    if measure != Measure::Fct {
+        return None;
+    }
+    let streams = values.iter().filter_map(|(_, values)| match &**values {
+        Values::Packets(times) => Some(times),
+        _ => None,
+    });
+    let times: Vec<f64> = streams.flatten().copied().collect();
+    let unended = times.iter().filter(|time| time.is_nan()).count();
+    (unended > 0).then(|| {
+        format!(
+            "{unended} of {} transfers had not ended when their trial did, and are not in it",
+            times.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_that_had_not_ended_are_told() {
+        let values = [[1e6, f64::NAN], [2e6, 3e6]];
+        let values = values.map(|times| (0_usize, Rc::new(Values::Packets(times.to_vec()))));
+        let told = unended(Measure::Fct, &values);
+        let why = "1 of 4 transfers had not ended when their trial did, and are not in it";
+        assert_eq!(told.as_deref(), Some(why));
+        assert_eq!(unended(Measure::Response, &values), None);
+        assert_eq!(unended(Measure::Fct, &values[1..]), None);
     }
 }
