@@ -184,6 +184,9 @@ impl<'a> Lexer<'a> {
                 self.at += first.len_utf8();
                 let instead = match first {
                     '$' => ": `for each FACTOR:` selects each level by itself",
+                    '&' => ": write `and`, or a comma between selectors",
+                    '±' => ": write how far with `within`, as in `≈ 1ms within 5 %`",
+                    '→' => ": a name that has it is quoted, as in `of='s1→s2'`",
                     _ => "",
                 };
                 Err(self.error(start, format!("`{first}` means nothing here{instead}")))

@@ -127,7 +127,7 @@ impl Parser<'_> {
     fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = match self.peek() {
             Token::End => "the check ends here".to_owned(),
-            Token::Sign("==") => {
+            Token::Sign(sign) if is_equality(sign, what) => {
                 return self.error(
                     self.span(),
                     "measured values are never exactly equal: write `a ≈ b within 5 %` \
@@ -193,6 +193,11 @@ impl Parser<'_> {
             ),
         }
     }
+}
+
+/// Is this sign meant as a comparison, where `what` is expected?
+fn is_equality(sign: &str, what: &str) -> bool {
+    sign == "==" || (sign == "=" && what.starts_with("a comparison"))
 }
 
 /// Rules for claims.

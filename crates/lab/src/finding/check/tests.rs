@@ -115,9 +115,9 @@ fn errors_say_what_would_do() {
     refuses("", 1, "expected a statistic");
     refuses("p50(respnse) > 1ms", 5, "did you mean `response`?");
     refuses(
-        "p50(latency) > 1ms",
+        "p50(speed) > 1ms",
         5,
-        "there is no measure `latency`: one of `response`,",
+        "there is no measure `speed`: one of `response`,",
     );
     refuses("mena(response) > 1ms", 1, "did you mean `mean`?");
     refuses(
@@ -208,6 +208,7 @@ fn errors_say_what_would_do() {
         "true or false and no number",
     );
     refuses("p50(response) == 1ms", 15, "never exactly equal");
+    refuses("p50(response) = 1ms", 15, "never exactly equal");
     refuses("p50(response) ≈ 1ms", 20, "expected `within`");
     refuses(
         "p50(response) ≈ 1ms within 5",
@@ -237,6 +238,11 @@ fn errors_say_what_would_do() {
         "this quote has no end",
     );
     refuses("p50(response) > 1ms § 2", 21, "`§` means nothing here");
+    refuses("p50(response) > 1ms && lost", 21, "write `and`");
+    refuses("max(backlog | of=s1→s2) > 1B", 20, "`of='s1→s2'`");
+    refuses("median(response) > 1ms", 1, "did you mean `p50`?");
+    refuses("p50(latency) > 1ms", 5, "did you mean `response`?");
+    refuses("slope(min(delay) on size) > 8ns/B", 33, "`8ns / 1B`");
     refuses(
         "for each case: mean(lost) < mean(lost | case=$case)",
         46,

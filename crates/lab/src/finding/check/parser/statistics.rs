@@ -6,6 +6,7 @@ use crate::finding::check::lexer::Token;
 use crate::finding::check::syntax::{
     Fit, Kind, LevelSet, LevelText, Number, ParseError, Selector, Span, Statistic, Value,
 };
+use crate::finding::check::units;
 use crate::finding::measure::Measure;
 use crate::suggest::choices;
 use delaylab_stats::functional::{Beyond, Functional};
@@ -16,8 +17,38 @@ const FITS: [(&str, Fit); 3] = [
     ("steps", Fit::Steps),
 ];
 
+/// Statistics by the words of other tools.
+const STATISTICS_ELSEWHERE: [(&str, &str); 9] = [
+    ("median", "p50"),
+    ("avg", "mean"),
+    ("average", "mean"),
+    ("std", "sd"),
+    ("stddev", "sd"),
+    ("stdev", "sd"),
+    ("minimum", "min"),
+    ("maximum", "max"),
+    ("loss", "mean(lost)"),
+];
+/// And measures.
+const MEASURES_ELSEWHERE: [(&str, &str); 5] = [
+    ("latency", "response"),
+    ("jitter", "ipdv"),
+    ("loss", "lost"),
+    ("owd", "delay"),
+    ("throughput", "goodput"),
+];
+
+/// What is called so elsewhere, as a question.
+fn elsewhere(name: &str, words: &[(&str, &str)]) -> Option<String> {
+    let known = words.iter().find(|(word, _)| *word == name);
+    known.map(|(_, meant)| format!("did you mean `{meant}`?"))
+}
+
 /// Which of the statistics, and of these other words, may be meant by a name that is none.
 fn known_statistics(name: &str, words: &[&str]) -> Option<String> {
+    if let Some(help) = elsewhere(name, &STATISTICS_ELSEWHERE) {
+        return Some(help);
+    }
     let functions = Functional::PLAIN.iter().map(|row| row.0);
     let fits = FITS.iter().map(|row| row.0);
     // Suggest only the usual percentiles.
@@ -142,7 +173,8 @@ impl Parser<'_> {
             None => {
                 let message = format!("there is no measure `{name}`");
                 let mut error = ParseError::new(self.text, span, message);
-                error.help = choices(&name, Measure::all().map(Measure::name));
+                error.help = elsewhere(&name, &MEASURES_ELSEWHERE)
+                    .or_else(|| choices(&name, Measure::all().map(Measure::name)));
                 Err(error)
             }
         }
@@ -266,6 +298,9 @@ impl Parser<'_> {
                     "p50"
                 }
             )),
+            None if units::number("1", name).is_some() => {
+                Some(format!("a unit needs a number: `8ns / 1{name}`"))
+            }
             None => known_statistics(name, words),
         };
         Err(error)
