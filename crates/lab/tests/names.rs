@@ -150,6 +150,16 @@ fn a_fit_that_no_run_can_judge_is_refused() {
         ),
         (
             slope,
+            "slope(min(round_trip) on size | size <= 128B) > 0",
+            "a line needs 3 levels of `size`, there are 2",
+        ),
+        (
+            slope,
+            "slope(min(round_trip | size in [64B, 256B]) on size) > 0",
+            "a line needs 3 levels of `size`, there are 2",
+        ),
+        (
+            slope,
             "steps(min(round_trip | condition=quiet) on size) > 0",
             "a search for steps needs 16 levels of `size`, there are 3",
         ),

@@ -11,9 +11,11 @@ use super::resolve::Resolved;
 use super::sections::{Common, Setup};
 use super::tree::Node;
 use crate::finding::Measure;
-use crate::finding::check::{Beyond, Check, Claim, Each, Fit, LevelText, Name, NameKind, sign};
+use crate::finding::check::{
+    Beyond, Check, Claim, Each, Fit, LevelSet, LevelText, Name, NameKind, sign,
+};
 use crate::finding::data::{OF, PROBE, StreamInfo};
-use crate::finding::judge::{dimension, known_factor, known_level, levels};
+use crate::finding::judge::{dimension, known_factor, known_level, levels, selects};
 use crate::suggest::choices;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Factor, Level, Planned};
@@ -228,7 +230,7 @@ fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
             beyond,
             of,
         } => no_level(factor, *beyond, level, *of, known)?,
-        NameKind::Axis { name, fit } => (too_few(name, *fit, known)?, None),
+        NameKind::Axis { name, fit, levels } => (too_few(name, *fit, levels, known)?, None),
     };
     Some(Problem::new(at, message).help_if(help))
 }
@@ -326,9 +328,11 @@ fn nearest(written: &LevelText, levels: &[Level]) -> Option<String> {
     }
 }
 
-/// Why no run has a fit on a factor; `None` if one has, or if the factor is unknown and reported already.
-fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
-    let all = levels(factor, known);
+/// Why no run has a fit on these levels of a factor; `None` if one has, or if the factor or a level is unknown and reported
+/// already.
+fn too_few(factor: &str, fit: Fit, chosen: &[LevelSet], known: &[StreamInfo]) -> Option<String> {
+    let mut all = levels(factor, known);
+    all.retain(|level| chosen.iter().all(|set| selects(set, level)));
     // A level that is no number may be another world's.
     let numbers = all.iter().filter(|level| level.value.is_some()).cloned();
     let numbers: Vec<Level> = numbers.collect();
@@ -384,7 +388,7 @@ fn without_level(names: &[NameKind], planned: &[Planned]) -> Option<String> {
             beyond,
             ..
         } if factor != OF => known_level(factor, *beyond, level, &streams).err(),
-        NameKind::Axis { name, fit } => too_few(name, *fit, &streams),
+        NameKind::Axis { name, fit, levels } => too_few(name, *fit, levels, &streams),
         _ => None,
     })
 }

@@ -1,6 +1,8 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::syntax::{Check, Claim, Each, Fit, Kind, LevelText, Selector, Span, Statistic, Value};
+use super::syntax::{
+    Check, Claim, Each, Fit, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value,
+};
 use crate::finding::data::{OF, PROBE};
 use crate::finding::measure::Measure;
 use delaylab_stats::functional::Beyond;
@@ -41,6 +43,8 @@ pub enum NameKind {
         name: String,
         /// The fit.
         fit: Fit,
+        /// Which of its levels: those that are in each of these sets.
+        levels: Vec<LevelSet>,
     },
     /// A measure.
     Measure(Measure),
@@ -182,6 +186,21 @@ fn of_value(value: &Value, names: &mut Vec<Name>) {
     }
 }
 
+/// The levels of a fit's factor that its own selectors choose: those of the statistic inside before those of the fit.
+fn on_axis(factor: &str, inside: &Statistic, fit: &Statistic) -> Vec<LevelSet> {
+    let chosen = |statistic: &Statistic| {
+        let own = statistic.selectors.iter();
+        let own = own.filter(|selector| selector.factor == factor);
+        own.map(|selector| selector.which.clone())
+            .collect::<Vec<_>>()
+    };
+    let inside = chosen(inside);
+    match inside.is_empty() {
+        true => chosen(fit),
+        false => inside,
+    }
+}
+
 fn of_statistic(statistic: &Statistic, names: &mut Vec<Name>) {
     let span = statistic.of;
     match &statistic.kind {
@@ -197,8 +216,11 @@ fn of_statistic(statistic: &Statistic, names: &mut Vec<Name>) {
         Kind::On(fit, of, factor) => {
             of_statistic(of, names);
             push_factor(factor, &[], span, None, names);
-            let (name, fit) = (factor.clone(), *fit);
-            let kind = NameKind::Axis { name, fit };
+            let kind = NameKind::Axis {
+                name: factor.clone(),
+                fit: *fit,
+                levels: on_axis(factor, of, statistic),
+            };
             names.push(Name { kind, span });
         }
     }

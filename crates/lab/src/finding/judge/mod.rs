@@ -31,7 +31,7 @@ use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
 pub(crate) use compare::two_digits;
 use measured::Measured;
 pub use select::Selection;
-pub(crate) use select::{dimension, known_factor, known_level, levels};
+pub(crate) use select::{dimension, known_factor, known_level, levels, selects};
 pub use table::{Cell, Row, Tabulated, tabulate};
 
 /// Why a value cannot be computed.

@@ -141,13 +141,16 @@ fn exactly(factor: &str, label: &str) -> Selector {
 }
 
 fn holds(selector: &Selector, stream: &StreamInfo) -> bool {
-    let Some(level) = stream.level(&selector.factor) else {
-        return false;
-    };
-    match &selector.which {
-        LevelSet::In(levels) => levels.iter().any(|text| is(text, &level)),
-        LevelSet::Not(text) => !is(text, &level),
-        LevelSet::Is(beyond, number) => is_beyond(*beyond, number, &level),
+    let level = stream.level(&selector.factor);
+    level.is_some_and(|level| selects(&selector.which, &level))
+}
+
+/// Is the level in this set?
+pub(crate) fn selects(set: &LevelSet, level: &Level) -> bool {
+    match set {
+        LevelSet::In(levels) => levels.iter().any(|text| is(text, level)),
+        LevelSet::Not(text) => !is(text, level),
+        LevelSet::Is(beyond, number) => is_beyond(*beyond, number, level),
     }
 }
 
