@@ -261,11 +261,11 @@ impl Measure {
         )
     }
 
-    /// The smallest possible value, 0; `None` for a measure that may be negative, such as a variation or a delay
-    /// between two clocks.
+    /// The smallest possible value, 0; `None` for a measure that may be negative, such as a difference of neighbours or a delay
+    /// between two clocks. What is above the least delay is not.
     pub const fn least(self) -> Option<f64> {
         match self {
-            Ipdv | IpdvOf(_) | PdvOf(_) | Delay | Stage(_) => None,
+            Ipdv | IpdvOf(_) | Delay | Stage(_) => None,
             _ => Some(0.0),
         }
     }

@@ -290,6 +290,11 @@ fn what_no_statistic_ever_is_is_refused() {
             "p50(response) is never below 0: this is never true",
         ),
         (
+            "p99(pdv(network)) < 0",
+            1,
+            "p99(pdv(network)) is never below 0: this is never true",
+        ),
+        (
             "0 > share(response > 1ms)",
             1,
             "a share is never below 0: this is never true",
