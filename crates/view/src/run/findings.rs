@@ -309,16 +309,17 @@ fn is_share(statistic: &str, unit: &str) -> bool {
 
 /// Where the first of these stands outside of all parentheses and quotes.
 fn outside(text: &str, sought: &[char]) -> Option<usize> {
-    let (mut depth, mut quoted) = (0, false);
+    let (mut depth, mut quote) = (0, None);
     let mut each = text.char_indices();
     let found = each.find(|&(_, c)| {
-        match c {
-            '\'' => quoted = !quoted,
-            '(' | '[' if !quoted => depth += 1,
-            ')' | ']' if !quoted => depth -= 1,
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth -= 1,
             _ => {}
         }
-        depth == 0 && !quoted && sought.contains(&c)
+        depth == 0 && quote.is_none() && sought.contains(&c)
     });
     found.map(|(at, _)| at)
 }
@@ -398,6 +399,12 @@ mod tests {
         for statistic in statistics {
             assert!(!has_bound_on_the_left(statistic), "{statistic}");
         }
+    }
+
+    #[test]
+    fn an_apostrophe_in_a_name_quotes_nothing() {
+        let left = "p50(rtt | case=\"it's < 5ms\")";
+        assert_eq!(sides(&format!("{left} < 5ms")), [left, "5ms"]);
     }
 
     fn compared(verdict: Verdict, left: f64, value: f64, ends: [f64; 2]) -> Compared {
