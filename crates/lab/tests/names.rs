@@ -331,6 +331,14 @@ fn what_a_world_does_not_keep_is_known_before_the_run() {
     let port = why("mean(backlog | of='s2→s1') > 0").unwrap();
     assert!(port.contains("(it has s1→s2)"), "{port}");
     assert_eq!(why("max(clock_reads) > 10ms"), None);
+    // Its probe is of method icmp, which asks no server.
+    let server = why("p50(server) < 1ms and p50(response) < 1s").unwrap();
+    assert!(
+        server.starts_with("no probe of this run is of a method that has server ("),
+        "{server}"
+    );
+    assert!(why("mean(back_to_back) > 5").is_some());
+    assert_eq!(why("p50(server) < 1ms or p50(response) < 1s"), None);
     // A trial that the world cannot honour might have them.
     let check = delaylab_lab::finding::Check::parse("mean(drops) < 1packets").unwrap();
     assert_eq!(not_applicable(&check, &run, &|_, _| None), None);

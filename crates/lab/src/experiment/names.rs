@@ -18,6 +18,7 @@ use crate::finding::data::{OF, PROBE, StreamInfo};
 use crate::finding::judge::{dimension, known_factor, known_level, levels, selects};
 use crate::suggest::choices;
 use delaylab_model::experiment::WorldName;
+use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level, Planned};
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
@@ -357,7 +358,9 @@ fn first_of_all(mut reasons: impl Iterator<Item = Option<String>>) -> Option<Str
 pub fn not_applicable(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<String> {
     let lacks = |names: Vec<Name>| {
         let kinds: Vec<NameKind> = names.into_iter().map(|name| name.kind).collect();
-        without_level(&kinds, &run.planned).or_else(|| without_series(kinds, run, kept))
+        without_level(&kinds, &run.planned)
+            .or_else(|| without_method(&kinds, &run.planned))
+            .or_else(|| without_series(kinds, run, kept))
     };
     // Most checks lack nothing: that is seen in one look at all trials.
     lacks(check.names())?;
@@ -391,6 +394,23 @@ fn without_level(names: &[NameKind], planned: &[Planned]) -> Option<String> {
         NameKind::Axis { name, fit, levels } => too_few(name, *fit, levels, &streams),
         _ => None,
     })
+}
+
+/// That no probe is of a method that has a measure.
+fn without_method(names: &[NameKind], planned: &[Planned]) -> Option<String> {
+    let probes = planned.iter().flat_map(|planned| &planned.trial.probes);
+    let methods = each_once(probes.map(|probe| probe.method));
+    let lacking = names.iter().find_map(|name| match name {
+        NameKind::Measure(measure) => {
+            let may_have = |method: &Method| measure.may_be_of(*method);
+            (!methods.iter().any(may_have)).then_some(measure)
+        }
+        _ => None,
+    })?;
+    Some(format!(
+        "no probe of this run is of a method that has {lacking} ({})",
+        lacking.about()
+    ))
 }
 
 /// Whether reading the clock costs its simulated hosts something.

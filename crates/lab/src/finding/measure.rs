@@ -7,6 +7,7 @@
 use super::dimension::Dimension;
 use super::values::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
+use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::{self, Stage, StageSet};
@@ -362,6 +363,16 @@ impl Measure {
         matches!(self, Stage(stage) if StageSet::OF_SERVERS.contains(stage))
     }
 
+    /// May probes of this method have it? Whether they do, their stamps decide.
+    pub fn may_be_of(self, method: Method) -> bool {
+        match self {
+            BackToBack => method.is_one_way(),
+            Retransmits => method.is_stream() || method.asks_server(),
+            _ if self.is_of_server() => method.is_stream() || method.asks_server(),
+            _ => true,
+        }
+    }
+
     /// Is it of the whole trial, rather than of each probe or series?
     pub const fn is_of_trial(self) -> bool {
         matches!(self, ClockReads) || (self.is_number_of_trial() && !self.is_of_flow())
@@ -539,7 +550,6 @@ impl Reader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
     use delaylab_model::trial::{ReflectorClock, Residence};
 
