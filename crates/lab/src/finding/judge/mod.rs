@@ -190,6 +190,11 @@ impl<'a> Judging<'a> {
             let (verdict, decisive) = self.claim(claim);
             judged.push((if opposite { verdict.not() } else { verdict }, decisive));
         }
+        // Of several ways to be true those that this run does not have leave it to the others.
+        let applies = |(verdict, _): &(Verdict, Vec<usize>)| *verdict != Verdict::NotApplicable;
+        if opposite && judged.iter().any(applies) {
+            judged.retain(applies);
+        }
         decide(judged)
     }
 

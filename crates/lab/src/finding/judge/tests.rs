@@ -1042,6 +1042,11 @@ fn levels_are_what_they_measure() {
     ] {
         expect(check, &data, Verdict::True, "");
     }
+    // What this run does not have leaves it to the other.
+    let other = "mean(response) > 1s or mean(response | wait=7ms) > 1us";
+    expect(other, &data, Verdict::False, "the difference is");
+    let neither = "mean(response | wait=7ms) > 1s or mean(response | wait=7ms) > 1us";
+    expect(neither, &data, Verdict::NotApplicable, "has wait=7ms");
 }
 
 #[test]
