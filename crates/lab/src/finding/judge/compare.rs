@@ -194,6 +194,7 @@ impl ComparisonContext<'_> {
             .filter_map(|term| evaluation.unseen(term))
             .collect();
         let is_bound = [a, b].iter().any(|term| matches!(term, Term::Constant(_)));
+        let is_r2 = [a, b].map(|term| evaluation.is_r2(term));
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b)?;
@@ -211,8 +212,10 @@ impl ComparisonContext<'_> {
         compared.repeats_differ = bounds.repeats_differ;
         compared.of_trials = bounds.is_of_trials();
         compared.verdict = range.holds(&bounds);
-        // With none in n values, up to 3 in n are possible: that shrinks as the values grow, an error as their root.
-        let power = if unseen.is_empty() || !is_bound { 2 } else { 1 };
+        let mut r2 = is_r2.into_iter().zip([a.value, b.value]);
+        let r2 = r2.find_map(|(is_r2, value)| is_r2.then_some(value));
+        let reach = (value - bounds.low).max(bounds.high - value);
+        let power = power_of(!unseen.is_empty() && is_bound, r2, reach);
         let excess = range.excess(value, &bounds).powi(power);
         let undecided = compared.verdict == Verdict::Undecided;
         if undecided && excess < MAX_FACTOR && bounds.low.is_finite() && bounds.high.is_finite() {
@@ -446,6 +449,19 @@ fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
         .filter(|more| *more < MAX_FACTOR)
 }
 
+/// By which power an interval that is so many times as long needs more values. An error shrinks as the root of their number:
+/// by the second. `is_unseen`: with none in n values, up to 3 in n are possible, which shrinks as the values grow. So does
+/// what an R² lacks of 1 where that is noise: its interval then reaches far below a value near 1.
+fn power_of(is_unseen: bool, r2: Option<f64>, reach: f64) -> i32 {
+    /// As many times as far as the value is from 1.
+    const FAR: f64 = 3.0;
+    let is_noise = r2.is_some_and(|r2| reach > FAR * (1.0 - r2));
+    match is_unseen || is_noise {
+        true => 1,
+        false => 2,
+    }
+}
+
 /// Without what is not possible.
 fn within(bounds: Bounds, (least, most): (f64, f64)) -> Bounds {
     Bounds {
@@ -523,6 +539,15 @@ mod tests {
         assert!(near(packets_that_settle(0.8, 2.0), 5.0 / 3.0));
         assert_eq!(packets_that_settle(0.8, 5.0), None);
         assert_eq!(packets_that_settle(0.1, 2.0), None);
+    }
+
+    #[test]
+    fn what_noise_takes_of_an_r2_shrinks_as_packets_grow() {
+        assert_eq!(power_of(false, None, 1.0), 2);
+        assert_eq!(power_of(true, None, 1.0), 1);
+        assert_eq!(power_of(false, Some(0.999), 0.3), 1);
+        // A curve that is no line.
+        assert_eq!(power_of(false, Some(0.9), 0.05), 2);
     }
 
     #[test]

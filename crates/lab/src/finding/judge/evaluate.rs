@@ -163,7 +163,22 @@ impl<'a> Evaluation<'a> {
     /// The smallest and the largest possible value of a term, infinite if unknown: a delay minus a constant c is at least −c,
     /// two shares differ by 1 at most.
     pub(super) fn possible(&self, term: &Term) -> (f64, f64) {
-        ends::of_term(term, &|leaf| self.plan.leaves[leaf].possible())
+        ends::of_term(term, &|leaf| self.plan.leaves[leaf].possible(), &|fit| {
+            self.ends_of_fit(fit)
+        })
+    }
+
+    /// An R² is a share.
+    fn ends_of_fit(&self, index: usize) -> (f64, f64) {
+        match self.plan.fits[index].fit {
+            Fit::R2 => (0.0, 1.0),
+            _ => ends::ANY,
+        }
+    }
+
+    /// Is the term the R² of a line?
+    pub(super) fn is_r2(&self, term: &Term) -> bool {
+        matches!(term, Term::Fit(index) if self.plan.fits[*index].fit == Fit::R2)
     }
 
     /// Is any statistic of a series over time?

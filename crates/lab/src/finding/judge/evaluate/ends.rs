@@ -6,17 +6,22 @@ use crate::finding::judge::plan::Term;
 /// A range of which nothing is known.
 pub(in crate::finding::judge) const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
-/// The range of a term, where that of each leaf is this.
-pub(super) fn of_term(term: &Term, of_leaf: &impl Fn(usize) -> (f64, f64)) -> (f64, f64) {
+/// The range of a term, where those of each leaf and of each fit are these.
+pub(super) fn of_term(
+    term: &Term,
+    of_leaf: &impl Fn(usize) -> (f64, f64),
+    of_fit: &impl Fn(usize) -> (f64, f64),
+) -> (f64, f64) {
+    let of = |term| of_term(term, of_leaf, of_fit);
     match term {
         Term::Constant(value) => (*value, *value),
         Term::Leaf(index) => of_leaf(*index),
-        Term::Fit(_) => ANY,
+        Term::Fit(index) => of_fit(*index),
         Term::Negative(inner) => {
-            let (low, high) = of_term(inner, of_leaf);
+            let (low, high) = of(inner);
             (-high, -low)
         }
-        Term::Binary(operator, a, b) => result(*operator, of_term(a, of_leaf), of_term(b, of_leaf)),
+        Term::Binary(operator, a, b) => result(*operator, of(a), of(b)),
     }
 }
 

@@ -23,11 +23,7 @@ impl Evaluation<'_> {
         let statistic = self.statistics[index].as_ref();
         let interval = self.leaf_interval(index);
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
-        // Intervals are widened for few blocks or repeats: clip them to the possible range.
-        let (least, most) = leaf.possible();
-        let Ends { low, high } = &mut evidence.ends;
-        *low = low.map(|low| low.max(least));
-        *high = high.map(|high| high.min(most));
+        clip(&mut evidence.ends, leaf.possible());
         evidence.no_interval = self.leaf_doubt(index, false).or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
@@ -74,6 +70,7 @@ impl Evaluation<'_> {
             (None, None) => Err(nothing()),
         };
         let mut evidence = evaluated(&fit.text, fit.dimension, value, interval);
+        clip(&mut evidence.ends, self.possible(&Term::Fit(index)));
         let leaves: Vec<&Leaf> = fit
             .leaves
             .iter()
@@ -108,6 +105,12 @@ impl Evaluation<'_> {
         let trials = values.map(|(trial, _)| trial);
         self.design.repeats_of(trials).len()
     }
+}
+
+/// To what is possible: intervals are widened for few blocks or repeats.
+fn clip(Ends { low, high }: &mut Ends, (least, most): (f64, f64)) {
+    *low = low.map(|low| low.max(least));
+    *high = high.map(|high| high.min(most));
 }
 
 fn evaluated(

@@ -7,7 +7,7 @@ use crate::finding::judge::plan::Term;
 impl Evaluation<'_> {
     /// The ends of a term; infinite where nothing bounds it.
     pub(in crate::finding::judge) fn sure_ends(&self, term: &Term) -> (f64, f64) {
-        ends::of_term(term, &|leaf| self.sure_ends_of_leaf(leaf))
+        ends::of_term(term, &|leaf| self.sure_ends_of_leaf(leaf), &|_| ends::ANY)
     }
 
     /// Those of its interval as far as it has one, else those that its values came to often enough.
