@@ -8,6 +8,9 @@ use super::values::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 
+/// Why a trial without frames has no number of them. One in which none was lost would have, were it longer.
+pub(super) const NO_FRAMES: &str = "no frames were sent";
+
 /// Collects the frames of a trial, in any order.
 #[derive(Debug, Default)]
 pub struct BackToBack {
@@ -33,7 +36,7 @@ impl BackToBack {
     /// No frame was sent, or none was lost.
     pub fn finish(&self) -> Result<Values, MeasureUnavailable> {
         if self.sent.is_empty() {
-            return Err(MeasureUnavailable("no frames were sent".to_owned()));
+            return Err(MeasureUnavailable(NO_FRAMES.to_owned()));
         }
         let Some(first_lost) = self.first_lost else {
             let frames = self.sent.len();

@@ -133,8 +133,11 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// That the probe of this stream has none of it and others have; `None` where none has.
+    /// That the probe of this stream has none of it and others have; `None` where none has, or it is of no probe.
     fn lacks(&self, stream: usize, streams: &[usize], measure: Measure) -> Option<String> {
+        if measure.is_of_trial() {
+            return None;
+        }
         let all = self.streams();
         let probe = &all[stream].probe;
         let mut others = streams.iter().filter(|&&other| all[other].probe != *probe);

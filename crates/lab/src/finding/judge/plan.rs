@@ -4,6 +4,7 @@ use super::NoValue;
 use super::measured::Measured;
 use super::select::{self, Selection};
 use super::steps;
+use crate::finding::back_to_back::NO_FRAMES;
 use crate::finding::check::{Fit, Kind, Operator, Statistic, Value};
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
@@ -118,7 +119,7 @@ impl Plan {
             return Ok((index, self.leaves[index].dimension));
         }
         let values = measured.values(&streams, measure);
-        let values = values.map_err(|why| match measure.is_of_enough_packets() {
+        let values = values.map_err(|why| match may_come(measure, &why) {
             true => NoValue::unknown(why),
             false => NoValue::not_applicable(why),
         })?;
@@ -192,6 +193,11 @@ impl Plan {
         self.fits.push(plan);
         Ok((Term::Fit(self.fits.len() - 1), dimension))
     }
+}
+
+/// Would more packets, or longer trials, give the measure to a run that lacks it for this reason?
+fn may_come(measure: Measure, why: &str) -> bool {
+    measure.is_of_enough_packets() || (measure == Measure::BackToBack && why != NO_FRAMES)
 }
 
 /// Dimension of a measure; a series has its own. An error, a clause, if streams differ.

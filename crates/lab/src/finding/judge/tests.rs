@@ -1963,6 +1963,23 @@ fn frames_back_to_back_are_a_number_of_each_trial() {
     assert!(compared.more_repeats.is_some(), "{}", undecided.reason);
 }
 
+/// How many frames pass a buffer that none filled, a longer trial would tell; packets have no such number.
+#[test]
+fn frames_of_which_none_is_lost_leave_it_undecided() {
+    let check = "mean(back_to_back) < 600";
+    let packets = run(&[vec![]], 1, 1, |_| CALM);
+    expect(check, &packets, Verdict::NotApplicable, "no frames");
+    let mut frames = records(0, CALM, &mut SplitMix::new(1));
+    frames
+        .iter_mut()
+        .for_each(|frame| frame.method = Method::Frame);
+    let mut samples = Samples::default();
+    let info = packets.streams()[0].clone();
+    samples.push(info, frames, RecordFacts::default());
+    let why = "none of 500 frames was lost";
+    expect(check, &samples, Verdict::Undecided, why);
+}
+
 /// The same at more sizes and under two conditions, in `make test-all`.
 mod long {
     #[test]
