@@ -367,8 +367,9 @@ impl Measure {
     pub fn may_be_of(self, method: Method) -> bool {
         match self {
             BackToBack => method.is_one_way(),
-            Retransmits => method.is_stream() || method.asks_server(),
-            _ if self.is_of_server() => method.is_stream() || method.asks_server(),
+            _ if self == Retransmits || self.is_of_server() => {
+                method.is_stream() || method.asks_server()
+            }
             _ => true,
         }
     }
