@@ -162,12 +162,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transfers_that_had_not_ended_are_told() {
+    fn transfers_that_had_not_ended_are_counted() {
         let values = [[1e6, f64::NAN], [2e6, 3e6]];
         let values = values.map(|times| (0_usize, Rc::new(Values::Packets(times.to_vec()))));
-        let told = unended(Measure::Fct, &values);
+        let said = unended(Measure::Fct, &values);
         let why = "1 of 4 transfers had not ended when their trial did, and are not in it";
-        assert_eq!(told.as_deref(), Some(why));
+        assert_eq!(said.as_deref(), Some(why));
         assert_eq!(unended(Measure::Response, &values), None);
         assert_eq!(unended(Measure::Fct, &values[1..]), None);
     }
