@@ -12,7 +12,7 @@ use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::trains::Trains;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One stream of measurements: one probe, or one series, in one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +135,7 @@ pub struct Samples {
     records: Vec<(Vec<Record>, RecordFacts)>,
     clock_reads: Vec<ClockReads>,
     lost_load: BTreeMap<u32, u64>,
+    invalid: BTreeSet<u32>,
     series: BTreeMap<usize, (Vec<SeriesPoint>, Vec<SeriesValue>)>,
 }
 
@@ -172,6 +173,11 @@ impl Samples {
     /// Adds the number of load packets or cells that a trial lost.
     pub fn push_lost_load(&mut self, trial: u32, lost: u64) {
         self.lost_load.insert(trial, lost);
+    }
+
+    /// Says that a trial was not what its experiment meant.
+    pub fn mark_invalid(&mut self, trial: u32) {
+        self.invalid.insert(trial);
     }
 
     /// Adds a series of a trial: its points, and how long it had each value. `info` has the trial's factors.
@@ -241,7 +247,10 @@ impl Data for Samples {
                 periodic::values(records, facts, &watched)
             }
             Measure::BackToBack => self.back_to_back(self.streams[stream].trial),
-            Measure::Valid => Ok(Values::Trial(1.0)),
+            Measure::Valid => {
+                let valid = !self.invalid.contains(&self.streams[stream].trial);
+                Ok(Values::Trial(f64::from(u8::from(valid))))
+            }
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
             _ if measure.kept_as().is_series() => match self.series.get(&stream) {
                 Some((points, values)) => over_time(points, values),

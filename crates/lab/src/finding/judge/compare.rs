@@ -7,6 +7,7 @@ use super::select::Selection;
 use super::steps;
 use crate::finding::check::{Beyond, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
+use crate::finding::measure::Measure;
 use crate::finding::verdict::{Compared, ComparisonScale, Ends, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
 
@@ -47,6 +48,12 @@ pub(super) fn compare(
     };
     if let Err(reason) = question.settle(&mut compared, &a, &b) {
         compared.reason = reason;
+    }
+    // Those that are counted need no word.
+    let leaves = plan.leaves.iter();
+    let leaves = leaves.filter(|leaf| leaf.measure != Measure::Valid);
+    if let Some(invalid) = measured.invalid(leaves.flat_map(|leaf| leaf.streams.iter().copied())) {
+        compared.reason = format!("{}; {invalid}", compared.reason);
     }
     (compared, evaluation.evidence())
 }

@@ -21,6 +21,8 @@ pub(super) struct Measured<'a> {
     design: Design,
     /// How many trials the combination has that has most.
     repeats: u64,
+    /// The numbers of the trials that are not what their experiment meant.
+    invalid: BTreeSet<u32>,
     read: RefCell<BTreeMap<(usize, Measure), Read>>,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Measured<'a> {
             data,
             trials,
             repeats: repeats(&strata),
+            invalid: invalid(data),
             design: Design::new(strata, &seeds),
             read: RefCell::default(),
         }
@@ -64,6 +67,19 @@ impl<'a> Measured<'a> {
 
     pub(super) fn streams(&self) -> &'a [StreamInfo] {
         self.data.streams()
+    }
+
+    /// How many of the trials of these streams are invalid, as a clause; `None` where none is.
+    pub(super) fn invalid(&self, streams: impl Iterator<Item = usize>) -> Option<String> {
+        let trials: BTreeSet<u32> = streams.map(|index| self.streams()[index].trial).collect();
+        let invalid = trials.intersection(&self.invalid).count();
+        let are = if invalid == 1 { "is" } else { "are" };
+        (invalid > 0).then(|| {
+            format!(
+                "{invalid} of {} trials {are} invalid: see their flaws",
+                trials.len()
+            )
+        })
     }
 
     pub(super) fn time_taken(&self) -> Option<TimeTaken> {
@@ -159,6 +175,16 @@ impl<'a> Measured<'a> {
             .map_err(|MeasureUnavailable(why)| why.clone());
         values.map(Rc::clone)
     }
+}
+
+fn invalid(data: &dyn Data) -> BTreeSet<u32> {
+    let streams = data.streams().iter().enumerate();
+    let packets = streams.filter(|(_, info)| info.series.is_none());
+    let invalid = packets.filter(|(index, _)| {
+        let valid = data.values(*index, Measure::Valid);
+        matches!(valid, Ok(Values::Trial(valid)) if valid == 0.0)
+    });
+    invalid.map(|(_, info)| info.trial).collect()
 }
 
 fn repeats(strata: &[usize]) -> u64 {

@@ -1963,6 +1963,19 @@ fn frames_back_to_back_are_a_number_of_each_trial() {
     assert!(compared.more_repeats.is_some(), "{}", undecided.reason);
 }
 
+/// What a trial says that is not what its experiment meant counts, and the reason says so.
+#[test]
+fn invalid_trials_are_named() {
+    let mut samples = run(&[vec![("side", "a")], vec![("side", "b")]], 3, 1, |_| CALM);
+    samples.mark_invalid(2);
+    let one = "; 1 of 3 trials is invalid: see their flaws";
+    expect("p50(response | side=a) < 1ms", &samples, Verdict::True, one);
+    let other = judged("p50(response | side=b) < 1ms", &samples);
+    assert!(!other.reason.contains("invalid"), "{}", other.reason);
+    let valid = judged("mean(valid) > 10 %", &samples);
+    assert!(!valid.reason.contains("invalid"), "{}", valid.reason);
+}
+
 /// How many frames pass a buffer that none filled, a longer trial would tell; packets have no such number.
 #[test]
 fn frames_of_which_none_is_lost_leave_it_undecided() {
