@@ -265,6 +265,13 @@ fn every_unknown_name_is_marked_and_the_nearest_is_suggested() {
 }
 
 #[test]
+fn a_table_has_two_factors() {
+    let found = wrong("columns = \"wait\"", "columns = \"condition\"");
+    let says = |it: &Diagnostic| it.message.starts_with("`columns` is the factor of `rows`");
+    assert!(found.len() == 1 && says(&found[0]), "{found:?}");
+}
+
+#[test]
 fn a_whole_section_is_not_set() {
     let found = checked(NAMES, WorldName::Live, &[("probe.echo", "{ count = 5 }")]);
     let found = found.err().map_or_else(Vec::new, |wrong| wrong.list);

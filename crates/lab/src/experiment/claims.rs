@@ -209,6 +209,11 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
         let problem = Problem::new(key(node, "measured"), message);
         problems.push(problem.help(format!("`measured` goes with `{names}`")));
     }
+    if is_table && figure.rows.is_some() && figure.rows == figure.columns {
+        let what = "`columns` is the factor of `rows`: a cell has one level of it";
+        let problem = Problem::new(key(node, "columns"), what);
+        problems.push(problem.help("leave one of the two out"));
+    }
     if is_table && figure.values.is_empty() {
         let problem = Problem::new(&node.at, "a table without `values`");
         problems.push(problem.help("say what stands in its cells: values = [\"sd(ipdv)\"]"));
