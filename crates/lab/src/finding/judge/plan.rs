@@ -6,11 +6,13 @@ use super::select::{self, Selection};
 use super::steps;
 use crate::finding::back_to_back::NO_FRAMES;
 use crate::finding::check::{Fit, Kind, Operator, Statistic, Value};
+use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 use crate::finding::values::Values;
 use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::least_squares;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A statistic of a measure in selected streams.
@@ -128,6 +130,8 @@ impl Plan {
             (Some(bound), Ok(counts)) => bound.note(measure, *counts)?,
             _ => None,
         };
+        let pooled = pooled(measure, functional, &streams, measured.streams());
+        let notes: Vec<String> = note.into_iter().chain(pooled).collect();
         let dimension = match functional.is_number() {
             true => Dimension::NUMBER,
             false => counts?,
@@ -139,7 +143,7 @@ impl Plan {
             streams,
             dimension,
             text: written(statistic, selection),
-            note,
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
             only_in_fit,
         });
         Ok((self.leaves.len() - 1, dimension))
@@ -198,6 +202,23 @@ impl Plan {
 /// Would more packets, or longer trials, give the measure to a run that lacks it for this reason?
 fn may_come(measure: Measure, why: &str) -> bool {
     measure.is_of_enough_packets() || (measure == Measure::BackToBack && why != NO_FRAMES)
+}
+
+/// That a statistic is of several ports or flows, of which an idle one counts as much as a full one; `None` where it is of one,
+/// or of what is found in any of them.
+fn pooled(
+    measure: Measure,
+    functional: Functional,
+    chosen: &[usize],
+    streams: &[StreamInfo],
+) -> Option<String> {
+    if !measure.is_of_flow() || functional.is_found() {
+        return None;
+    }
+    let names = chosen.iter().map(|&index| streams[index].probe.as_str());
+    let names: BTreeSet<&str> = names.collect();
+    let count = names.len();
+    (count > 1).then(|| format!("of {count} ports or flows together: `of` names one"))
 }
 
 /// Dimension of a measure; a series has its own. An error, a clause, if streams differ.

@@ -1712,6 +1712,16 @@ fn evidence(check: &str, samples: &Samples) -> super::Evaluated {
 }
 
 #[test]
+fn ports_that_are_pooled_are_counted_in_a_note() {
+    let samples = queues(1);
+    let note = |check: &str| evidence(check, &samples).note;
+    let together = Some("of 2 ports or flows together: `of` names one".to_owned());
+    assert_eq!(note("mean(backlog | case=EFCI) > 1cells"), together);
+    assert_eq!(note("mean(backlog | case=EFCI, of='s1→s2') > 1cells"), None);
+    assert_eq!(note("max(backlog | case=EFCI) > 1cells"), None);
+}
+
+#[test]
 fn copies_of_a_simulation_count_once() {
     const CHECK: &str = "mean(response) < 1s";
     let one = evidence(CHECK, &simulated(&["a"], |_, _| 1).first_trials(1));
