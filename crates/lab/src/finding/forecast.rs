@@ -110,35 +110,48 @@ pub fn left_open(judged: &Judged) -> Option<&str> {
 }
 
 fn of_part(claim: &Claim, part: &Part, scale: Scale) -> Forecast {
-    of_claim(claim, &mut part.comparisons.iter(), scale)
+    let forecast = of_claim(claim, &mut part.comparisons.iter(), scale);
+    forecast.unwrap_or(Forecast::certain(Verdict::NotApplicable))
 }
 
-/// `compared`: the comparisons in the order in which they appear in the claim.
+/// `compared`: the comparisons in the order in which they appear in the claim. `None` where nothing of it was there.
 fn of_claim<'a>(
     claim: &Claim,
     compared: &mut impl Iterator<Item = &'a Compared>,
     scale: Scale,
-) -> Forecast {
+) -> Option<Forecast> {
     match claim {
         Claim::All(claims) => {
             let each: Vec<_> = (claims.iter())
                 .map(|claim| of_claim(claim, compared, scale))
                 .collect();
-            Forecast::all(each)
+            of_all(&each)
         }
+        // What is not there leaves it to the others.
         Claim::Any(claims) => {
             let each: Vec<_> = (claims.iter())
-                .map(|claim| of_claim(claim, compared, scale).not())
+                .map(|claim| of_claim(claim, compared, scale))
                 .collect();
-            Forecast::all(each).not()
+            let there: Vec<_> = each.into_iter().flatten().map(Forecast::not).collect();
+            (!there.is_empty()).then(|| Forecast::all(there).not())
         }
-        Claim::Not(inner) => of_claim(inner, compared, scale).not(),
+        Claim::Not(inner) => of_claim(inner, compared, scale).map(Forecast::not),
         Claim::Compare(comparison) => {
             let sides = comparison.pairs().map(|(left, _, right)| (left, right));
-            let each = sides.zip(compared);
-            Forecast::all(each.map(|(sides, compared)| of_comparison(sides, compared, scale)))
+            let each = sides.zip(compared).map(|(sides, compared)| {
+                let is_there = compared.verdict != Verdict::NotApplicable;
+                is_there.then(|| of_comparison(sides, compared, scale))
+            });
+            of_all(&each.collect::<Vec<_>>())
         }
     }
+}
+
+/// Of claims that all have to hold, of which some may be about what is not there.
+fn of_all(each: &[Option<Forecast>]) -> Option<Forecast> {
+    let absent = Forecast::certain(Verdict::NotApplicable);
+    let is_there = each.iter().any(Option::is_some);
+    is_there.then(|| Forecast::all(each.iter().map(|forecast| forecast.unwrap_or(absent))))
 }
 
 fn of_comparison(sides: (&Value, &Value), compared: &Compared, scale: Scale) -> Forecast {
@@ -285,7 +298,29 @@ mod tests {
     /// Of a comparison with this check's two sides.
     fn forecast_of(check: &str, compared: &Compared, scale: Scale) -> Forecast {
         let claim = crate::finding::Check::parse(check).unwrap().claim;
-        of_claim(&claim, &mut std::iter::once(compared), scale)
+        of_claim(&claim, &mut std::iter::once(compared), scale).unwrap()
+    }
+
+    #[test]
+    fn an_alternative_that_is_not_there_decides_nothing() {
+        let absent = Compared {
+            verdict: Verdict::NotApplicable,
+            value: None,
+            ..compared(0.0, 1.0, None, None)
+        };
+        let failing = Compared {
+            verdict: Verdict::False,
+            ..compared(-5.0, 0.1, Some(0.0), None)
+        };
+        let of = |check: &str| {
+            let claim = crate::finding::Check::parse(check).unwrap().claim;
+            of_claim(&claim, &mut [&absent, &failing].into_iter(), times(1.0))
+        };
+        let either = of("p50(response) > 1ms or p50(delay) > 1ms").unwrap();
+        assert!(either.is_false > 0.99, "{either:?}");
+        let both = of("p50(response) > 1ms and p50(delay) > 1ms").unwrap();
+        assert!(both.is_false > 0.99, "{both:?}");
+        assert_eq!(of("p50(response) > 1ms"), None);
     }
 
     fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
@@ -476,7 +511,7 @@ mod tests {
         };
         let chance = |truths: [bool; 3]| {
             let each = truths.map(surely);
-            of_claim(&claim, &mut each.iter(), times(1.0))
+            of_claim(&claim, &mut each.iter(), times(1.0)).unwrap()
         };
         assert_eq!(chance([false, false, true]).is_true, 1.0);
         assert_eq!(chance([true, false, true]).is_false, 1.0);
