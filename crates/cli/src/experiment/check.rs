@@ -149,6 +149,7 @@ fn warnings(resolved: &Resolved) -> BTreeSet<String> {
     advice
         .chain(idle_servers(resolved))
         .chain(endless_repeats(resolved))
+        .chain(unrepeated(resolved))
         .collect()
 }
 
@@ -157,6 +158,16 @@ fn endless_repeats(resolved: &Resolved) -> impl Iterator<Item = String> {
     let trials = resolved.planned.iter().map(|planned| &planned.trial);
     let stops = |probe| resolved.stop.as_ref()?.too_few_packets(probe);
     trials.flat_map(|trial| &trial.probes).filter_map(stops)
+}
+
+/// Findings that one repeat leaves open.
+fn unrepeated(resolved: &Resolved) -> impl Iterator<Item = String> {
+    let findings = resolved.findings.iter();
+    findings.filter_map(|finding| {
+        let why = experiment::needs_repeats(&finding.check, resolved)?;
+        let applies = not_applicable(finding, resolved).is_none();
+        applies.then(|| format!("finding {}: {why}: set design.repeats", finding.id))
+    })
 }
 
 /// Servers that are asked in no trial: a sweep may well ask others in one.

@@ -27,6 +27,7 @@
 //! | `claims` | checks findings and figures, and lists the names that they use |
 //! | `literal` | finds the place of part of a string in the file |
 //! | `names` | checks that factors, levels and measures in findings and figures exist |
+//! | `one_repeat` | claims that no run of one repeat shows |
 //! | [`plan`] | the factorial design as a plan |
 //! | [`stop`], [`sequential`] | the stop rule, and a plan that repeats trials until the rule is met |
 //! | `write` | the resolved experiment as text |
@@ -48,6 +49,7 @@ mod frame_probe;
 mod level;
 mod literal;
 mod names;
+mod one_repeat;
 mod order;
 mod overlay;
 pub mod plan;
@@ -74,6 +76,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Source};
 pub use estimate::{Estimate, estimate};
 pub use file::Experiment;
 pub use names::not_applicable;
+pub use one_repeat::needs_repeats;
 pub use plan::FactorialPlan;
 pub use resolve::{Extent, Resolved};
 pub use schema::schema;
