@@ -8,7 +8,7 @@ use crate::finding::check::syntax::{
 };
 use crate::finding::check::units;
 use crate::finding::measure::Measure;
-use crate::suggest::choices;
+use crate::suggest::{choices, closest};
 use delaylab_stats::functional::{Beyond, Functional};
 
 const FITS: [(&str, Fit); 3] = [
@@ -46,6 +46,9 @@ fn elsewhere(name: &str, words: &[(&str, &str)]) -> Option<String> {
 
 /// Which of the statistics, and of these other words, may be meant by a name that is none.
 fn known_statistics(name: &str, words: &[&str]) -> Option<String> {
+    if let Some(word) = closest(name, words.iter().copied()) {
+        return Some(format!("did you mean `{word}`?"));
+    }
     if let Some(help) = elsewhere(name, &STATISTICS_ELSEWHERE) {
         return Some(help);
     }
