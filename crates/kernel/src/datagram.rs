@@ -153,17 +153,7 @@ impl DatagramSocket {
         for kind in types.iter().copied().map(usize::from) {
             blocked[kind / 32] &= !(1 << (kind % 32));
         }
-        // SAFETY: the pointer and length describe the first `words` words of `blocked`.
-        let code = unsafe {
-            libc::setsockopt(
-                self.socket.as_raw_fd(),
-                level,
-                name,
-                blocked.as_ptr().cast(),
-                (words * 4) as libc::socklen_t,
-            )
-        };
-        socket_options::check(code).map(drop)
+        socket_options::set_value(self.socket.as_raw_fd(), level, name, &blocked[..words])
     }
 
     /// One send call on a connected socket.

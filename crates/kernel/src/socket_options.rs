@@ -10,27 +10,44 @@ pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> i
     set_value(fd, level, name, &value)
 }
 
-fn set_value<T: Copy>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+pub(crate) fn set_value<T: ?Sized>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    let length = size_of_val(value) as libc::socklen_t;
     // SAFETY: the pointer and length describe `value`, which outlives the call.
-    let code = unsafe {
-        libc::setsockopt(
-            fd,
-            level,
-            name,
-            (&raw const *value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
+    let code = unsafe { libc::setsockopt(fd, level, name, (&raw const *value).cast(), length) };
     check(code).map(drop)
 }
 
 fn get_int(fd: RawFd, level: i32, name: i32) -> io::Result<libc::c_int> {
     let mut value: libc::c_int = 0;
-    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    get_value(fd, level, name, &mut value).map(|_| value)
+}
+
+/// Says how many bytes the kernel wrote. `T` holds integers alone: the kernel may write any bytes.
+pub(crate) fn get_value<T: ?Sized>(
+    fd: RawFd,
+    level: i32,
+    name: i32,
+    value: &mut T,
+) -> io::Result<usize> {
+    let mut length = size_of_val(value) as libc::socklen_t;
     // SAFETY: the pointers describe `value` and its length, which outlive the call.
     let code =
-        unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
-    check(code).map(|_| value)
+        unsafe { libc::getsockopt(fd, level, name, (&raw mut *value).cast(), &raw mut length) };
+    check(code).map(|_| length as usize)
+}
+
+/// The level and the name of an option that IPv6 and IPv4 each have.
+fn by_family(v6: bool, of_v6: i32, of_v4: i32) -> (i32, i32) {
+    if v6 {
+        (libc::IPPROTO_IPV6, of_v6)
+    } else {
+        (libc::IPPROTO_IP, of_v4)
+    }
+}
+
+/// Sets an option by its level and name.
+fn set(socket: &impl AsFd, (level, name): (i32, i32), value: libc::c_int) -> io::Result<()> {
+    set_int(socket.as_fd().as_raw_fd(), level, name, value)
 }
 
 /// -1 is an error in `errno`; anything else is a result.
@@ -48,27 +65,18 @@ pub(crate) fn check_len(code: libc::ssize_t) -> io::Result<usize> {
 
 /// Sets the TOS or traffic class byte of outgoing packets.
 pub fn set_traffic_class(socket: &impl AsFd, v6: bool, byte: u8) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, byte.into())
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_TOS, byte.into())
-    }
+    let option = by_family(v6, libc::IPV6_TCLASS, libc::IP_TOS);
+    set(socket, option, byte.into())
 }
 
 /// Sets the TTL or hop limit of outgoing packets.
 pub fn set_ttl(socket: &impl AsFd, v6: bool, ttl: u8) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, ttl.into())
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_TTL, ttl.into())
-    }
+    let option = by_family(v6, libc::IPV6_UNICAST_HOPS, libc::IP_TTL);
+    set(socket, option, ttl.into())
 }
 
 /// Sets path MTU discovery, as `ping -M` names its modes.
 pub fn set_dont_fragment(socket: &impl AsFd, v6: bool, mode: DontFragment) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
     // The IPv6 modes have the same values as the IPv4 ones (linux/in6.h).
     let value = match mode {
         DontFragment::Want => libc::IP_PMTUDISC_WANT,
@@ -76,45 +84,30 @@ pub fn set_dont_fragment(socket: &impl AsFd, v6: bool, mode: DontFragment) -> io
         DontFragment::Dont => libc::IP_PMTUDISC_DONT,
         DontFragment::Probe => libc::IP_PMTUDISC_PROBE,
     };
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, value)
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, value)
-    }
+    let option = by_family(v6, libc::IPV6_MTU_DISCOVER, libc::IP_MTU_DISCOVER);
+    set(socket, option, value)
 }
 
 /// The MTU of a connected socket's path, as this host knows it: that of the interface until an ICMP error says
 /// that a later link takes less (ip(7), "IP_MTU").
 pub fn path_mtu(socket: &impl AsFd, v6: bool) -> io::Result<u32> {
-    let fd = socket.as_fd().as_raw_fd();
-    let mtu = if v6 {
-        get_int(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU)?
-    } else {
-        get_int(fd, libc::IPPROTO_IP, libc::IP_MTU)?
-    };
+    let (level, name) = by_family(v6, libc::IPV6_MTU, libc::IP_MTU);
+    let mtu = get_int(socket.as_fd().as_raw_fd(), level, name)?;
     Ok(mtu.unsigned_abs())
 }
 
 /// Asks for traffic class and TTL beside each arriving packet.
 pub fn receive_marks(socket: &impl AsFd, v6: bool) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
-        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
-    }
+    let class = by_family(v6, libc::IPV6_RECVTCLASS, libc::IP_RECVTOS);
+    set(socket, class, 1)?;
+    let ttl = by_family(v6, libc::IPV6_RECVHOPLIMIT, libc::IP_RECVTTL);
+    set(socket, ttl, 1)
 }
 
 /// Asks for the local address beside each arriving packet, so that a reply can leave from it.
 pub fn receive_local_address(socket: &impl AsFd, v6: bool) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
-    }
+    let option = by_family(v6, libc::IPV6_RECVPKTINFO, libc::IP_PKTINFO);
+    set(socket, option, 1)
 }
 
 /// Packets that a datagram socket has dropped so far, modulo 2³² (`SO_MEMINFO`, from Linux 4.12 on): it had no room for them,
@@ -124,28 +117,15 @@ pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
     const DROPS: usize = 8;
     const VARS: usize = 9;
     let mut counts = [0_u32; VARS];
-    let mut length = size_of_val(&counts) as libc::socklen_t;
-    // SAFETY: the pointers describe `counts` and its length, which outlive the call.
-    check(unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MEMINFO,
-            counts.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    })?;
+    let fd = socket.as_fd().as_raw_fd();
+    get_value(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut counts)?;
     Ok(counts[DROPS])
 }
 
 /// Asks for ICMP errors, with who sent them, in the error queue.
 pub fn receive_errors(socket: &impl AsFd, v6: bool, wanted: bool) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, wanted.into())
-    } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVERR, wanted.into())
-    }
+    let option = by_family(v6, libc::IPV6_RECVERR, libc::IP_RECVERR);
+    set(socket, option, wanted.into())
 }
 
 /// Makes the receive buffer this large, past the system's limit where the privilege is there.
@@ -177,18 +157,8 @@ pub fn set_send_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
 /// Sends and receives by this interface only.
 pub fn bind_to_interface(socket: &impl AsFd, name: &str) -> io::Result<()> {
     let name = CString::new(name).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-    let bytes = name.as_bytes_with_nul();
-    // SAFETY: the pointer and length describe the name, which outlives the call.
-    let code = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            bytes.as_ptr().cast(),
-            bytes.len() as libc::socklen_t,
-        )
-    };
-    check(code).map(drop)
+    let (fd, option) = (socket.as_fd().as_raw_fd(), libc::SO_BINDTODEVICE);
+    set_value(fd, libc::SOL_SOCKET, option, name.as_bytes_with_nul())
 }
 
 /// Lets a blocking receive give up after this long. 0 is never.
@@ -244,18 +214,8 @@ mod tests {
 
     fn most_rate(socket: &impl AsFd) -> u64 {
         let mut rate = 0_u64;
-        let mut length = size_of::<u64>() as libc::socklen_t;
-        // SAFETY: the pointers describe `rate` and its length, which outlive the call.
-        check(unsafe {
-            libc::getsockopt(
-                socket.as_fd().as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_MAX_PACING_RATE,
-                (&raw mut rate).cast(),
-                &raw mut length,
-            )
-        })
-        .unwrap();
+        let (fd, option) = (socket.as_fd().as_raw_fd(), libc::SO_MAX_PACING_RATE);
+        get_value(fd, libc::SOL_SOCKET, option, &mut rate).unwrap();
         rate
     }
 

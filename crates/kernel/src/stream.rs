@@ -182,7 +182,8 @@ impl StreamSocket {
     /// Asks the kernel about the connection.
     pub fn info(&self) -> io::Result<TcpInfo> {
         let mut info = [0_u8; TCP_INFO];
-        let length = self.get_option(libc::TCP_INFO, &mut info)?;
+        let (fd, level) = (self.stream.as_raw_fd(), libc::IPPROTO_TCP);
+        let length = socket_options::get_value(fd, level, libc::TCP_INFO, &mut info)?;
         let word = |at: usize| {
             let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
             u32::from_ne_bytes(bytes.copied().unwrap_or_default())
@@ -199,22 +200,6 @@ impl StreamSocket {
                 .filter(|_| length >= ACKNOWLEDGED + 8)
                 .map(u64::from_ne_bytes),
         })
-    }
-
-    /// Says how many bytes the kernel wrote.
-    fn get_option(&self, name: libc::c_int, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut length = buffer.len() as libc::socklen_t;
-        // SAFETY: pointer and length describe `buffer`.
-        check(unsafe {
-            libc::getsockopt(
-                self.stream.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                name,
-                buffer.as_mut_ptr().cast(),
-                &mut length,
-            )
-        })?;
-        Ok(length as usize)
     }
 }
 
