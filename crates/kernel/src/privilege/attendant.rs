@@ -115,7 +115,7 @@ fn attend(
 ) -> Result<(), LockDownError> {
     // What ends the server ends this process by closing its stream.
     let _ = signals::ignore_all();
-    lockdown::drop_capabilities()?;
+    lockdown::drop_privileges(None)?;
     while answer_next(&mut stream, answer).is_ok() {}
     Ok(())
 }

@@ -60,24 +60,7 @@ pub struct Options {
 /// Landlock belong to threads, and those started afterwards inherit the lockdown. Afterwards
 /// nothing can be opened, bound, connected or executed.
 pub fn lock_down(options: Options) -> Result<Holds, LockDownError> {
-    let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
-    if witness.threads() != 1 {
-        return Err(LockDownError::Threads(witness.threads()));
-    }
-    drop_all()?;
-    let enforced = landlock::forbid_everything().map_err(step("restrict itself by Landlock"))?;
-    let landlock = enforced && landlock::opening_fails();
-    seccomp::filter(options.violation)?;
-    let seen = witness.look().map_err(step("read /proc/self/status"))?;
-    let holds = Holds {
-        landlock: Some(landlock),
-        ..seen
-    };
-    if holds.is_safe() {
-        Ok(holds)
-    } else {
-        Err(LockDownError::Remains(holds))
-    }
+    lock_all_but(None, Some((NOBODY, NOBODY)), options)
 }
 
 /// As [`lock_down`], but files beneath this folder may still be read and written, and none elsewhere.
@@ -86,10 +69,6 @@ pub fn lock_down(options: Options) -> Result<Holds, LockDownError> {
 /// read it. Where neither of them reaches the folder, the process stays root, without capabilities and
 /// confined to the folder. The folder's path is absolute.
 pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockDownError> {
-    let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
-    if witness.threads() != 1 {
-        return Err(LockDownError::Threads(witness.threads()));
-    }
     let owner = fs::metadata(folder).map_err(step("look at the folder"))?;
     let everybody_reads = owner.mode() & 0o005 == 0o005;
     let user = match owner.uid() {
@@ -98,10 +77,23 @@ pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockD
         uid => Some((uid, owner.gid())),
     };
     let user = user.filter(|&user| reaches(folder, user));
+    lock_all_but(Some(folder), user, options)
+}
+
+/// Files beneath the folder stay, if any; root becomes this user and group, if any.
+fn lock_all_but(
+    folder: Option<&Path>,
+    user: Option<(u32, u32)>,
+    options: Options,
+) -> Result<Holds, LockDownError> {
+    let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
+    if witness.threads() != 1 {
+        return Err(LockDownError::Threads(witness.threads()));
+    }
     drop_privileges(user)?;
-    let enforced = landlock::allow_beneath(folder).map_err(step("restrict itself by Landlock"))?;
+    let enforced = landlock::forbid_all_but(folder).map_err(step("restrict itself by Landlock"))?;
     let landlock = enforced && landlock::opening_fails();
-    seccomp::filter_with_files(options.violation)?;
+    seccomp::filter(options.violation, folder.is_some())?;
     let seen = witness.look().map_err(step("read /proc/self/status"))?;
     let holds = Holds {
         landlock: Some(landlock),
@@ -134,21 +126,11 @@ fn reaches(folder: &Path, (user, group): (u32, u32)) -> bool {
     folder.ancestors().skip(1).all(passes)
 }
 
-/// Empties every capability set of the calling thread, leaves root for nobody, and makes sure that
-/// no exec brings anything back.
+/// Empties every capability set of the calling thread, leaves root for this user and group, if any, and makes
+/// sure that no exec brings anything back.
 ///
 /// The bounding set can only be emptied with CAP_SETPCAP; without it `no_new_privs` has to do.
-pub fn drop_all() -> Result<(), LockDownError> {
-    drop_privileges(Some((NOBODY, NOBODY)))
-}
-
-/// As [`drop_all`], and stays who it is.
-pub(super) fn drop_capabilities() -> Result<(), LockDownError> {
-    drop_privileges(None)
-}
-
-/// Root becomes this user and group, if any.
-fn drop_privileges(user: Option<(u32, u32)>) -> Result<(), LockDownError> {
+pub(super) fn drop_privileges(user: Option<(u32, u32)>) -> Result<(), LockDownError> {
     set_no_new_privs().map_err(step("set no_new_privs"))?;
     if needs::raise(Capability::CAP_SETPCAP) {
         clear(CapSet::Bounding)?;

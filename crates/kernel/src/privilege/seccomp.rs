@@ -35,8 +35,9 @@ impl Violation {
 }
 
 /// Filters the system calls of every thread of this process, for good. Needs `no_new_privs` or
-/// CAP_SYS_ADMIN.
-pub fn filter(violation: Violation) -> Result<(), SeccompError> {
+/// CAP_SYS_ADMIN. `files` may be opened, listed, written, renamed and removed: which, Landlock says.
+pub fn filter(violation: Violation, files: bool) -> Result<(), SeccompError> {
+    let more: &[&[i64]] = if files { &[FILES, FILES_OF_OLD] } else { &[] };
     // clone3 hides its flags in memory, where no filter can see them. Told that it is not there,
     // the C library falls back to clone, whose flags are an argument.
     apply(&compile(
@@ -45,21 +46,7 @@ pub fn filter(violation: Violation) -> Result<(), SeccompError> {
         SeccompAction::Errno(libc::ENOSYS as u32),
     )?)?;
     apply(&compile(
-        allowed(&[])?,
-        violation.action(),
-        SeccompAction::Allow,
-    )?)
-}
-
-/// As [`filter`], and files may be opened, listed, written, renamed and removed: which, Landlock says.
-pub fn filter_with_files(violation: Violation) -> Result<(), SeccompError> {
-    apply(&compile(
-        clone3(),
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::ENOSYS as u32),
-    )?)?;
-    apply(&compile(
-        allowed(&[FILES, FILES_OF_OLD])?,
+        allowed(more)?,
         violation.action(),
         SeccompAction::Allow,
     )?)
