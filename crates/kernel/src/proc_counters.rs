@@ -48,12 +48,14 @@ pub fn thread_time(process: u32, thread: u32) -> Option<ThreadTime> {
 
 /// Every process that this one may see.
 pub fn processes() -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let names = entries.flatten().map(|entry| entry.file_name());
-    names
-        .filter_map(|name| name.to_str()?.parse().ok())
+    numbers_in("/proc")
+}
+
+/// The numbers among the names in a folder.
+fn numbers_in(folder: &str) -> Vec<u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect()
 }
 
@@ -91,13 +93,7 @@ fn parent_and_children(stat: &str) -> Option<(u32, Nanos)> {
 
 /// A process's threads. Empty where it is gone.
 pub fn threads(process: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else {
-        return Vec::new();
-    };
-    let names = entries.flatten().map(|entry| entry.file_name());
-    names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect()
+    numbers_in(&format!("/proc/{process}/task"))
 }
 
 /// A thread's name. `None` where it is gone.

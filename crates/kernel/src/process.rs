@@ -78,14 +78,6 @@ pub fn parent() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// Ignores the signals by which people and supervisors end a program: HUP, INT, TERM.
-pub fn ignore_requests_to_end() {
-    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: SIG_IGN is a valid disposition for these signals and runs no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
-}
-
 /// Asks a process to end (SIGTERM). The caller has started it and not waited for it yet: its number is nobody else's.
 pub fn ask_to_end(pid: u32) -> io::Result<()> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;

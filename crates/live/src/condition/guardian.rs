@@ -7,7 +7,7 @@
 
 use super::helper;
 use super::undo::{Undo, UndoError};
-use delaylab_kernel::{clock, process};
+use delaylab_kernel::{clock, process, signals};
 use delaylab_model::{MILLISECOND, Nanos};
 use std::io::{self, BufRead, Write};
 use std::process::Child;
@@ -67,7 +67,8 @@ impl Drop for Guardian {
 
 /// The guardian's whole life. Returns whether everything was undone.
 pub(super) fn guard() -> bool {
-    process::ignore_requests_to_end();
+    // What ends the program ends this process by closing its pipe.
+    let _ = signals::ignore_all();
     // A name is a courtesy to whoever looks at the process list.
     let _ = process::set_name(c"dlab-guard");
     if helper::say_ready().is_err() {
