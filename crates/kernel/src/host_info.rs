@@ -223,7 +223,7 @@ fn tracefs() -> Availability {
 
 /// Loaded, built in, or among the modules on disk; without those, nobody knows before it is tried.
 fn netem() -> Availability {
-    let release = line("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = kernel().unwrap_or_default();
     let names = |file: &str| fs::read_to_string(format!("/lib/modules/{release}/{file}"));
     let loaded = fs::read_to_string("/proc/modules").unwrap_or_default();
     let on_disk = [names("modules.builtin"), names("modules.dep")];

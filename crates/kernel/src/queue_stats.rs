@@ -1,8 +1,7 @@
 //! What the kernel's queues hold: `RTM_GETQDISC` over one netlink socket (rtnetlink(7)).
 
-use crate::socket_options::check;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use socket2::{Socket, Type};
+use std::io::{self, Read};
 
 /// A queue at an interface, as a whole: its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct QueueState {
 /// Asks in the network namespace that it was opened in.
 #[derive(Debug)]
 pub struct QueueStats {
-    socket: OwnedFd,
+    socket: Socket,
     buffer: Vec<u8>,
 }
 
@@ -35,12 +34,9 @@ const TC_MESSAGE: usize = 20;
 impl QueueStats {
     /// In the calling thread's namespace.
     pub fn open() -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: takes integers.
-        let code = check(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
+        let (family, protocol) = (libc::AF_NETLINK, libc::NETLINK_ROUTE);
         Ok(Self {
-            // SAFETY: a descriptor that was just opened and is nobody else's.
-            socket: unsafe { OwnedFd::from_raw_fd(code) },
+            socket: Socket::new(family.into(), Type::RAW, Some(protocol.into()))?,
             buffer: vec![0; 32 << 10],
         })
     }
@@ -52,18 +48,10 @@ impl QueueStats {
         request[4..6].copy_from_slice(&libc::RTM_GETQDISC.to_ne_bytes());
         let flags = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
         request[6..8].copy_from_slice(&flags.to_ne_bytes());
-        let socket = self.socket.as_raw_fd();
-        // SAFETY: a buffer and its length.
-        let sent = unsafe { libc::send(socket, request.as_ptr().cast(), request.len(), 0) };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        self.socket.send(&request)?;
         let mut found = Vec::new();
         loop {
-            let (start, room) = (self.buffer.as_mut_ptr(), self.buffer.len());
-            // SAFETY: a buffer and its length.
-            let length = unsafe { libc::recv(socket, start.cast(), room, 0) };
-            let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+            let length = self.socket.read(&mut self.buffer)?;
             if parse(&self.buffer[..length], &mut found)? {
                 return Ok(found);
             }
