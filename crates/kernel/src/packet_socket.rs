@@ -5,9 +5,10 @@ use crate::interfaces;
 use crate::socket_options::{self, check, set_int};
 use crate::stamping::{self, Flags};
 use delaylab_model::Nanos;
+use socket2::{Socket, Type};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Every protocol, as `socket(2)` wants it: in network byte order.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
@@ -23,17 +24,15 @@ pub struct Received {
 
 /// Frames of one interface in both directions. It does not see what it sends itself.
 #[derive(Debug)]
-pub struct PacketSocket(OwnedFd);
+pub struct PacketSocket(Socket);
 
 impl PacketSocket {
     /// On this interface of the calling thread's network namespace. Needs `CAP_NET_RAW` there.
     pub fn open(interface: &str) -> io::Result<Self> {
         let index = interfaces::index_of(interface)?;
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: takes integers. No protocol yet: it sees nothing before it is bound.
-        let code = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: a descriptor that was just opened and is nobody else's.
-        let socket = Self(unsafe { OwnedFd::from_raw_fd(code) });
+        // No protocol yet: it sees nothing before it is bound.
+        let opened = Socket::new(libc::AF_PACKET.into(), Type::RAW.nonblocking(), None)?;
+        let socket = Self(opened);
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         // Straight to the driver: the interface's own queue is no part of a switch.
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
@@ -90,19 +89,8 @@ impl PacketSocket {
 
     /// Sends a frame. `WouldBlock` or no buffers: the interface takes no more just now.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: a buffer and its length.
-        let sent = unsafe {
-            libc::send(
-                self.0.as_raw_fd(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
+        let sent = self.0.send_with_flags(frame, libc::MSG_DONTWAIT);
+        sent.map(drop)
     }
 }
 
