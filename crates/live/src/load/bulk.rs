@@ -13,7 +13,7 @@ use delaylab_model::probe::Fill;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -24,7 +24,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// One connection that is kept full.
 pub(super) struct Bulk {
-    socket: StreamSocket,
+    pub(super) socket: StreamSocket,
     congestion_control: String,
     fill: Vec<u8>,
 }
@@ -33,9 +33,12 @@ pub(super) struct Bulk {
 /// packet on.
 pub(super) fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let (v6, target) = (run.target.is_ipv6(), run.target);
-    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
-        .map_err(LoadError::socket("open"))?;
+    let socket = Socket::new(
+        Domain::for_address(target),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )
+    .map_err(LoadError::socket("open"))?;
     let class = run.load.class.0.traffic_class(0);
     socket_options::set_traffic_class(&socket, v6, class).map_err(LoadError::socket("class"))?;
     // What comes down is the other end's to send.
@@ -77,13 +80,18 @@ pub(super) fn no_such_algorithm(
     Refusal::new(format!("load.{}.congestion_control", run.load.name), reason).into()
 }
 
+/// Nothing waits for this connection, and what it is given leaves at once.
+pub(super) fn without_waiting(stream: TcpStream) -> Result<StreamSocket, LoadError> {
+    stream
+        .set_nonblocking(true)
+        .map_err(LoadError::socket("mode"))?;
+    StreamSocket::new(stream).map_err(LoadError::socket("no delay"))
+}
+
 impl Bulk {
     /// Keeps this connection full from when it is told to.
     pub(super) fn new(stream: TcpStream, run: &StreamRun) -> Result<Self, LoadError> {
-        stream
-            .set_nonblocking(true)
-            .map_err(LoadError::socket("mode"))?;
-        let socket = StreamSocket::new(stream).map_err(LoadError::socket("no delay"))?;
+        let socket = without_waiting(stream)?;
         socket
             .set_unsent_limit(UNSENT)
             .map_err(LoadError::socket("buffer"))?;
@@ -162,12 +170,6 @@ impl Bulk {
             io::ErrorKind::Interrupted => Ok(()),
             _ => Err(error),
         }
-    }
-
-    /// Ends the connection and throws away what has not been sent: the load is over.
-    pub(super) fn abort(self) {
-        // An error here is a connection that has ended already.
-        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 }
 

@@ -3,6 +3,7 @@
 //! What this end cannot know, the sender's round trip, window and repetitions, is asked for over the control
 //! connection while the load comes; the answer may wait in the queue that the load fills, so nothing waits for it.
 
+use super::bulk;
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::questions::Questions;
@@ -13,18 +14,16 @@ use delaylab_model::plan::Unit;
 use delaylab_model::stream_report::{Amount, Received, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_wire::control::{Counted, Name, SIZE};
-use socket2::SockRef;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 /// One read.
 const READ: usize = 1 << 20;
 
 /// One connection that the reflector keeps full.
 pub(super) struct Fetched {
-    socket: StreamSocket,
+    pub(super) socket: StreamSocket,
     window: Option<u32>,
     congestion_control: Option<Name>,
     /// What tells the reflector to send.
@@ -54,10 +53,7 @@ impl Fetched {
         congestion_control: Option<Name>,
         run: &StreamRun,
     ) -> Result<Self, LoadError> {
-        stream
-            .set_nonblocking(true)
-            .map_err(LoadError::socket("mode"))?;
-        let socket = StreamSocket::new(stream).map_err(LoadError::socket("no delay"))?;
+        let socket = bulk::without_waiting(stream)?;
         Ok(Self {
             window: hold_window(&socket, run)?,
             socket,
@@ -142,12 +138,6 @@ impl Fetched {
     /// May the control connection be asked again?
     pub(super) const fn is_settled(&self) -> bool {
         self.is_settled
-    }
-
-    /// Ends the connection; what is under way is thrown away.
-    pub(super) fn abort(self) {
-        // An error here is a connection that has ended already.
-        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 }
 

@@ -68,9 +68,7 @@ impl Test {
         }
         // Only now: a stream that breaks off before is an error there.
         for flow in flows {
-            if let Flow::Bulk(bulk) = flow {
-                bulk.abort();
-            }
+            flow.abort();
         }
     }
 

@@ -48,10 +48,12 @@ use fetch::Fetched;
 use over_time::OverTime;
 use paced::Paced;
 use session::Session;
+use socket2::SockRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A thread that sleeps looks this often whether it is to stop.
 const LOOK_EVERY: Nanos = 100 * MILLISECOND;
@@ -339,6 +341,19 @@ enum Flow {
     Bulk(Bulk),
     Fetched(Box<Fetched>),
     Paced(Box<Paced>),
+}
+
+impl Flow {
+    /// Ends its connection, if it has one, and throws away what has not been sent or read: the load is over.
+    fn abort(self) {
+        let socket = match &self {
+            Flow::Bulk(bulk) => &bulk.socket,
+            Flow::Fetched(fetched) => &fetched.socket,
+            Flow::Paced(_) => return,
+        };
+        // An error here is a connection that has ended already.
+        let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));
+    }
 }
 
 /// Streams that are set up.

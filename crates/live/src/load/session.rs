@@ -198,11 +198,7 @@ impl Session {
             take_from_sender(asked, report);
         }
         for flow in flows {
-            match flow {
-                Flow::Bulk(bulk) => bulk.abort(),
-                Flow::Fetched(fetched) => fetched.abort(),
-                Flow::Paced(_) => {}
-            }
+            flow.abort();
         }
         if report.lasted.is_none() || down {
             return;
