@@ -8,7 +8,6 @@ use crate::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
 use delaylab_model::load::Direction;
-use delaylab_model::plan::Unit;
 use delaylab_model::probe::Fill;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, StreamReport};
@@ -184,17 +183,5 @@ fn told(over_time: &mut OverTime, now: Nanos, before: TcpInfo, info: TcpInfo) ->
         .total_retransmits
         .wrapping_sub(before.total_retransmits);
     let goodput = rate(delivered(before, info), over_time.length(now));
-    over_time.point(
-        now,
-        &[
-            ("cwnd", Unit::Bytes, window),
-            (
-                "srtt",
-                Unit::Nanoseconds,
-                f64::from(info.smoothed_rtt_us) * 1e3,
-            ),
-            ("goodput", Unit::BitsPerSecond, goodput),
-            ("load_retransmits", Unit::Number, f64::from(again)),
-        ],
-    )
+    over_time.of_tcp(now, window, info.smoothed_rtt_us, goodput, again)
 }

@@ -173,19 +173,8 @@ impl Reported {
         self.counted = counted;
         let sender = counted.sender;
         let again = sender.retransmits.wrapping_sub(before);
-        over_time.point(
-            now,
-            &[
-                ("cwnd", Unit::Bytes, f64::from(sender.congestion_window)),
-                (
-                    "srtt",
-                    Unit::Nanoseconds,
-                    f64::from(sender.smoothed_rtt_us) * 1e3,
-                ),
-                ("goodput", Unit::BitsPerSecond, goodput),
-                ("load_retransmits", Unit::Number, f64::from(again)),
-            ],
-        )
+        let window = f64::from(sender.congestion_window);
+        over_time.of_tcp(now, window, sender.smoothed_rtt_us, goodput, again)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bulk::{self, Bulk};
 use super::error::LoadError;
 use super::paced::{self, Heading, Paced};
-use super::session::{keep_alive, no_longer_says};
+use super::session::{no_longer_says, set_up_control};
 use super::{Flow, HORIZON, StreamRun};
 use delaylab_kernel::datagram::{Blocking, DatagramSocket};
 use delaylab_kernel::{random, socket_options};
@@ -173,12 +173,7 @@ fn connect(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<TcpStream, LoadErro
     let connecting = |source| LoadError::connecting(run.target, run.server, source);
     let mut stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN).map_err(connecting)?;
     // In the load's queues: the end of the test comes after the load's packets.
-    let class = run.load.class.0.traffic_class(0);
-    socket_options::set_traffic_class(&stream, run.target.is_ipv6(), class)
-        .and_then(|()| stream.set_nodelay(true))
-        .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
-        .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
-        .and_then(|()| keep_alive(&stream))
+    set_up_control(&stream, run, ANSWER_WITHIN)
         .and_then(|()| stream.write_all(cookie))
         .map_err(connecting)?;
     Ok(stream)

@@ -45,6 +45,25 @@ impl OverTime {
         now - self.since
     }
 
+    /// Ends the stretch of a tcp connection: its window, in bytes, its smoothed round trip, in microseconds, what got
+    /// through, in bits a second, and what was sent again. False: nobody listens any more.
+    pub(super) fn of_tcp(
+        &mut self,
+        now: Nanos,
+        window: f64,
+        srtt: u32,
+        rate: f64,
+        again: u32,
+    ) -> bool {
+        let values = [
+            ("cwnd", Unit::Bytes, window),
+            ("srtt", Unit::Nanoseconds, f64::from(srtt) * 1e3),
+            ("goodput", Unit::BitsPerSecond, rate),
+            ("load_retransmits", Unit::Number, f64::from(again)),
+        ];
+        self.point(now, &values)
+    }
+
     /// Ends the stretch: what each series was in it. False: nobody listens any more.
     pub(super) fn point(&mut self, now: Nanos, values: &[(&str, Unit, f64)]) -> bool {
         let (t, length) = (self.since, self.length(now));

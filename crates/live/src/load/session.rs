@@ -13,10 +13,10 @@ use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::stream_report::{Amount, Received, StreamReport, Whose};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::{Key, KeyPair, Transport};
-use delaylab_wire::control::{Control, Counted, Fetch, LoadHello, Name, SIZE};
+use delaylab_wire::control::{Control, Counted, Fetch, LoadHello, Name, Refuse, SIZE};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,12 +75,7 @@ impl Session {
         };
         let accept = match answer {
             Ok(Control::Accept(accept)) if accept.nonce == hello.nonce => accept,
-            Ok(Control::Refuse(refuse)) => {
-                return Err(LoadError::Refused {
-                    target: run.target,
-                    text: printable(&refuse.text),
-                });
-            }
+            Ok(Control::Refuse(refuse)) => return Err(refused_by(run.target, &refuse)),
             Ok(_) => return Err(refused(&io::ErrorKind::InvalidData.into())),
             Err(error) => return Err(refused(&error)),
         };
@@ -113,8 +108,7 @@ impl Session {
         let _alone = one_at_a_time();
         let mut stream = bulk::connect(run)?;
         let token = self.token;
-        let attach = self.sealed(&Control::Attach { token });
-        attach
+        self.sealed(&Control::Attach { token })
             .and_then(|attach| stream.write_all(&attach))
             .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
         Ok(stream)
@@ -137,12 +131,7 @@ impl Session {
         });
         let used = match exchange(&mut self.control, &asked, self.keys.as_ref()) {
             Ok(Control::Fetched(fetched)) if fetched.token == token => fetched.congestion_control,
-            Ok(Control::Refuse(refuse)) => {
-                return Err(LoadError::Refused {
-                    target,
-                    text: printable(&refuse.text),
-                });
-            }
+            Ok(Control::Refuse(refuse)) => return Err(refused_by(target, &refuse)),
             Ok(_) => {
                 return Err(LoadError::NotOurs {
                     target,
@@ -167,12 +156,7 @@ impl Session {
 
     /// A control packet as it goes over a connection of this session.
     fn sealed(&self, control: &Control) -> io::Result<[u8; SIZE]> {
-        let mut packet = [0; SIZE];
-        let key = self.keys.as_ref().map(|pair| &pair.request);
-        control
-            .emit(key, &mut packet)
-            .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        Ok(packet)
+        sealed(control, self.keys.as_ref())
     }
 
     /// Asks now and then, until it is nearly time to send: the reflector forgets a session that is silent.
@@ -298,21 +282,29 @@ fn held_back(counted: &Counted) -> Nanos {
 fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN)
         .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
-    let class = run.load.class.0.traffic_class(0);
-    socket_options::set_traffic_class(&stream, run.target.is_ipv6(), class)
-        .and_then(|()| stream.set_nodelay(true))
-        .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
-        .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
-        .and_then(|()| keep_alive(&stream))
-        .map_err(LoadError::socket("control connection"))?;
+    set_up_control(&stream, run, ANSWER_WITHIN).map_err(LoadError::socket("control connection"))?;
     // What is under way when it ends is of no use.
     let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
     Ok(stream)
 }
 
+/// A control connection in the load's queues, on which every answer comes within this time.
+pub(super) fn set_up_control(
+    stream: &TcpStream,
+    run: &StreamRun,
+    within: Duration,
+) -> io::Result<()> {
+    let class = run.load.class.0.traffic_class(0);
+    socket_options::set_traffic_class(stream, run.target.is_ipv6(), class)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(within))?;
+    stream.set_write_timeout(Some(within))?;
+    keep_alive(stream)
+}
+
 /// Nothing is said on a control connection while its stream lasts: without this, hosts on the way that translate addresses
 /// forget it after some minutes.
-pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let often = TcpKeepalive::new()
         .with_time(Duration::from_secs(60))
         .with_interval(Duration::from_secs(15))
@@ -346,14 +338,23 @@ fn exchange(
     asked: &Control,
     keys: Option<&KeyPair>,
 ) -> io::Result<Control> {
-    let mut packet = [0; SIZE];
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    asked
-        .emit(keys.map(|pair| &pair.request), &mut packet)
-        .map_err(|_| invalid())?;
+    let mut packet = sealed(asked, keys)?;
     stream.write_all(&packet)?;
     stream.read_exact(&mut packet)?;
-    Control::parse(keys.map(|pair| &pair.reply), &packet).map_err(|_| invalid())
+    let answer = Control::parse(keys.map(|pair| &pair.reply), &packet);
+    answer.map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn sealed(control: &Control, keys: Option<&KeyPair>) -> io::Result<[u8; SIZE]> {
+    let mut packet = [0; SIZE];
+    let emitted = control.emit(keys.map(|pair| &pair.request), &mut packet);
+    emitted.map_err(|_| io::ErrorKind::InvalidData)?;
+    Ok(packet)
+}
+
+fn refused_by(target: SocketAddr, refuse: &Refuse) -> LoadError {
+    let text = printable(&refuse.text);
+    LoadError::Refused { target, text }
 }
 
 #[cfg(test)]
