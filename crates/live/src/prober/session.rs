@@ -8,7 +8,7 @@ use delaylab_kernel::{clock, random};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::epoch::Epoch;
-use delaylab_wire::auth::{Key, KeyPair, SessionKeys, Transport};
+use delaylab_wire::auth::{Key, KeyPair, SessionKeys, TAG, Transport};
 use delaylab_wire::control::{Accept, COOKIE, ClockFacts, Collected, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
 use std::io;
@@ -74,6 +74,27 @@ impl Session {
     /// Does the reflector hold it? An RFC 862 server knows nothing of sessions.
     pub const fn is_held(&self) -> bool {
         self.kept.max_duration.is_some()
+    }
+
+    /// A control packet of it, as it goes on the wire.
+    pub fn frame(&self, control: &Control) -> Frame {
+        let mut frame = [0; SIZE];
+        let key = self.control.as_ref().map(|keys| &keys.request);
+        let _ = control.emit(key, &mut frame);
+        frame
+    }
+
+    /// What the reflector seals its control packets with, if there is a key.
+    pub fn reply_key(&self) -> Option<&Key> {
+        self.control.as_ref().map(|keys| &keys.reply)
+    }
+
+    /// Bytes at the end of its data packets that seal them.
+    pub const fn tag(&self) -> usize {
+        match self.keys {
+            Some(_) => TAG,
+            None => 0,
+        }
     }
 }
 

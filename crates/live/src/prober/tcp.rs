@@ -5,12 +5,12 @@
 
 use super::arrival::ReplyArrival;
 use super::channel::{Channel, Decoded, FinalReport, KeptFor, QueueEvent, ReflectorTime};
-use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
+use super::datagram::{Parsed, for_each_stamp, reply};
 use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
 use super::open::{self, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
-use super::udp::from_stamps;
+use super::udp::what_it_says;
 use crate::connections::CONGESTION_CONTROL;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
@@ -25,7 +25,7 @@ use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
-use delaylab_wire::auth::{TAG, Transport};
+use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
 use delaylab_wire::tcp::{
@@ -94,10 +94,6 @@ impl Replies {
         }
     }
 
-    fn tag(&self) -> usize {
-        if self.session.keys.is_some() { TAG } else { 0 }
-    }
-
     fn stamped(&self) -> bool {
         is_stamped(
             self.session.mode,
@@ -123,17 +119,14 @@ impl Replies {
         } else {
             None
         };
-        self.session.clock_steps = stamps.map(|stamps| stamps.clock_steps);
-        let (reflector, follow_up) = stamps.map_or((FromReflector::default(), None), |stamps| {
-            from_stamps(&stamps, last)
-        });
+        let (reflector, follow_up) = what_it_says(&mut self.session, stamps, last);
         // Behind its header a reply repeats the request's bytes of the same places.
         let from = if self.stamped() {
             STAMPS_END
         } else {
             REQUEST_HEADER
         };
-        let to = self.len as usize - self.tag();
+        let to = self.len as usize - self.session.tag();
         let repeats = to <= from || frame.get(from..to) == self.fill.get(from..to);
         let corrupt = header.len != self.len || !repeats;
         Parsed::Reply {
@@ -295,7 +288,7 @@ impl TcpChannel {
         let nonce = session::nonce().ok()?;
         self.asked = nonce;
         let token = self.replies.session.token;
-        let ask = self.control(&Control::Collect { token, nonce });
+        let ask = (self.replies.session).frame(&Control::Collect { token, nonce });
         let deadline = clock::monotonic() + patience;
         self.send_all(&ask).ok()?;
         while self.collected.is_none()
@@ -377,18 +370,6 @@ impl TcpChannel {
             Parsed::Ignored => Decoded::Ignored,
         }
     }
-
-    fn control(&self, control: &Control) -> [u8; SIZE] {
-        let mut frame = [0; SIZE];
-        let key = self
-            .replies
-            .session
-            .control
-            .as_ref()
-            .map(|keys| &keys.request);
-        let _ = control.emit(key, &mut frame);
-        frame
-    }
 }
 
 /// The request whose last byte has this number. Other bytes are stamped where a send call took a part of one, or where
@@ -443,15 +424,10 @@ impl Channel for TcpChannel {
         let parsed = match self.decoder.next_frame() {
             Ok(Some(Frame::Data(frame))) => self.replies.parse(frame, last),
             Ok(Some(Frame::Control(frame))) => {
-                let key = self
-                    .replies
-                    .session
-                    .control
-                    .as_ref()
-                    .map(|keys| &keys.reply);
-                let token = self.replies.session.token;
-                if let Ok(Control::Collected(collected)) = Control::parse(key, frame)
-                    && session::answers(&collected, token, &[self.asked])
+                let session = &self.replies.session;
+                if let Ok(Control::Collected(collected)) =
+                    Control::parse(session.reply_key(), frame)
+                    && session::answers(&collected, session.token, &[self.asked])
                 {
                     self.collected = Some(collected);
                 }
@@ -516,13 +492,12 @@ impl Channel for TcpChannel {
             return FinalReport::default();
         }
         let collected = self.collect(last, patience.max(ENDING_FOR));
-        let _ = self.send_all(&self.control(&Control::Bye {
-            token: self.replies.session.token,
-        }));
-        let clock_steps = self.replies.session.clock_steps;
+        let session = &self.replies.session;
+        let token = session.token;
+        let _ = self.send_all(&session.frame(&Control::Bye { token }));
         FinalReport {
             answered: Some(collected.is_some()),
-            ..FinalReport::from_collected(collected.as_slice(), last, clock_steps)
+            ..FinalReport::from_collected(collected.as_slice(), last, session.clock_steps)
         }
     }
 }

@@ -17,7 +17,7 @@ use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
-use delaylab_wire::auth::{TAG, Transport};
+use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{COOKIE, Collected, Control, Hello, RESERVED_TOKEN, SIZE};
 use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 
@@ -130,8 +130,7 @@ impl Echo {
     /// The reflector keeps the session; or a Hello that was sent again because its answer took long is answered again,
     /// in the middle of the data.
     fn control_packet(&mut self, packet: &[u8], last: u64) -> Parsed {
-        let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        match Control::parse(key, packet) {
+        match Control::parse(self.session.reply_key(), packet) {
             Ok(Control::Collected(collected))
                 if self.asked != 0
                     && session::answers(&collected, self.session.token, &[self.asked]) =>
@@ -150,25 +149,18 @@ impl Echo {
             Mode::Stamped => STAMPS_END,
         }
     }
-
-    fn tag(&self) -> usize {
-        if self.session.keys.is_some() { TAG } else { 0 }
-    }
-
-    fn what_it_says(&mut self, packet: &[u8], last: u64) -> (FromReflector, Option<FollowUp>) {
-        let stamps = match self.session.mode {
-            Mode::Plain => None,
-            Mode::Stamped => Stamps::parse(packet).ok(),
-        };
-        self.session.clock_steps = stamps.map(|stamps| stamps.clock_steps);
-        stamps.map_or((FromReflector::default(), None), |stamps| {
-            from_stamps(&stamps, last)
-        })
-    }
 }
 
-/// What our own stamped replies say, over udp and tcp.
-pub(super) fn from_stamps(stamps: &Stamps, last: u64) -> (FromReflector, Option<FollowUp>) {
+/// What our own replies say, over udp and tcp: nothing without stamps.
+pub(super) fn what_it_says(
+    session: &mut Session,
+    stamps: Option<Stamps>,
+    last: u64,
+) -> (FromReflector, Option<FollowUp>) {
+    session.clock_steps = stamps.map(|stamps| stamps.clock_steps);
+    let Some(stamps) = stamps else {
+        return (FromReflector::default(), None);
+    };
     let dscp = stamps
         .traffic_class
         .map(|byte| Dscp::from_traffic_class(byte).0.code_point());
@@ -219,9 +211,13 @@ impl Format for Echo {
         {
             return Parsed::Rejected;
         }
-        let (from, to) = (self.header_end(), sent.len() - self.tag());
+        let (from, to) = (self.header_end(), sent.len() - self.session.tag());
         let corrupt = packet.len() != sent.len() || packet.get(from..to) != sent.get(from..to);
-        let (reflector, follow_up) = self.what_it_says(packet, last);
+        let stamps = match self.session.mode {
+            Mode::Plain => None,
+            Mode::Stamped => Stamps::parse(packet).ok(),
+        };
+        let (reflector, follow_up) = what_it_says(&mut self.session, stamps, last);
         Parsed::Reply {
             seq,
             reflector,
@@ -261,7 +257,7 @@ impl Format for Echo {
             self.asked = session::nonce().ok()?;
         }
         let (token, nonce) = (self.session.token, self.asked);
-        Some(self.control(&Control::Collect { token, nonce }))
+        Some(self.session.frame(&Control::Collect { token, nonce }))
     }
 
     fn reflector_time(&self) -> ReflectorTime {
@@ -289,7 +285,7 @@ impl Format for Echo {
         let bye = Control::Bye {
             token: self.session.token,
         };
-        let _ = socket.send(&self.control(&bye));
+        let _ = socket.send(&self.session.frame(&bye));
         FinalReport {
             forgotten,
             answered: Some(!is_silent),
@@ -299,13 +295,6 @@ impl Format for Echo {
 }
 
 impl Echo {
-    fn control(&self, control: &Control) -> Frame {
-        let mut frame = [0; SIZE];
-        let key = self.session.control.as_ref().map(|keys| &keys.request);
-        let _ = control.emit(key, &mut frame);
-        frame
-    }
-
     /// Is the reflector there, and does not know the session? A first Hello is answered without one. Questions for the session
     /// that stay unanswered in between show that it is not the path which loses answers.
     fn is_forgotten(&self, socket: &impl ProbeSocket, waits: &[Nanos]) -> bool {
@@ -327,14 +316,14 @@ impl Echo {
             payload: 0,
             cookie: [0; COOKIE],
         });
-        let key = self.session.control.as_ref().map(|keys| &keys.reply);
+        let key = self.session.reply_key();
         let take = |packet: &[u8]| match Control::parse(key, packet) {
             Ok(Control::Challenge(challenge)) => (challenge.nonce == nonce).then_some(()),
             _ => None,
         };
         let answer = exchange(
             socket,
-            &self.control(&hello),
+            &self.session.frame(&hello),
             &mut [0; SIZE + 1],
             patience,
             take,
@@ -347,7 +336,7 @@ impl Echo {
     /// Without an answer the same is asked again, so that what a lost answer told comes again.
     fn collect(&self, socket: &impl ProbeSocket, waits: &[Nanos], rounds: usize) -> Vec<Collected> {
         let token = self.session.token;
-        let key = self.session.control.as_ref().map(|keys| &keys.reply);
+        let key = self.session.reply_key();
         let mut question = Some(self.asked).filter(|&asked| asked != 0);
         let (mut asked, mut all) = (Vec::new(), Vec::new());
         let mut waits = waits.iter();
@@ -358,7 +347,7 @@ impl Echo {
         {
             question = Some(nonce);
             asked.push(nonce);
-            let frame = self.control(&Control::Collect { token, nonce });
+            let frame = self.session.frame(&Control::Collect { token, nonce });
             let take = |packet: &[u8]| match Control::parse(key, packet) {
                 Ok(Control::Collected(collected)) => {
                     Some(collected).filter(|collected| session::answers(collected, token, &asked))
@@ -452,7 +441,7 @@ mod tests {
             let waits = [MILLISECOND, MILLISECOND, 10_000 * MILLISECOND];
             let collected = echo.collect(&socket, &waits, COLLECT_ROUNDS);
             socket
-                .send(&echo.control(&Control::Bye { token: 1 }))
+                .send(&echo.session.frame(&Control::Bye { token: 1 }))
                 .unwrap();
             FinalReport::from_collected(&collected, 50, None)
         });
@@ -499,7 +488,7 @@ mod tests {
                     }
                 });
                 let forgotten = echo.is_forgotten(&socket, &[waits]);
-                let bye = echo.control(&Control::Bye { token: 1 });
+                let bye = echo.session.frame(&Control::Bye { token: 1 });
                 socket.send(&bye).unwrap();
                 forgotten
             })
