@@ -1,7 +1,8 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, KeptFor, QueueEvent, ReflectorTime};
-use super::open;
+use super::error::OpenError;
+use super::open::{self, Settings};
 use super::session::Frame;
 use super::socket::ProbeSocket;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
@@ -98,6 +99,24 @@ pub enum Parsed {
     Ignored,
 }
 
+impl Parsed {
+    /// With the whole record of a reply, made of its number, what the reflector said and whether the bytes are wrong.
+    #[inline]
+    pub(super) fn decoded(self, whole: impl FnOnce(u64, FromReflector, bool) -> Reply) -> Decoded {
+        match self {
+            Parsed::Reply {
+                seq,
+                reflector,
+                follow_up,
+                corrupt,
+            } => Decoded::Reply(whole(seq, reflector, corrupt), follow_up),
+            Parsed::Told(follow_ups) => Decoded::Told(follow_ups),
+            Parsed::Rejected => Decoded::Rejected,
+            Parsed::Ignored => Decoded::Ignored,
+        }
+    }
+}
+
 /// What a reply tells of its reflector.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)] // named after the record's columns
@@ -136,6 +155,18 @@ pub struct DatagramChannel<F, S = DatagramSocket> {
 const HEADER_ROOM: usize = 64;
 
 impl<F: Format, S: ProbeSocket> DatagramChannel<F, S> {
+    /// As [`Self::new`], with the stamps that the probe asks for.
+    pub fn open(
+        settings: &Settings<'_>,
+        socket: S,
+        format: F,
+        packet: Vec<u8>,
+    ) -> Result<Self, OpenError> {
+        let flags = Flags::prober(settings.probe().stamps);
+        Self::new(socket, format, packet, flags)
+            .map_err(|source| settings.socket_error("timestamps", source))
+    }
+
     /// `packet` is the fill at the packet's full length. From here on the socket stamps.
     pub fn new(socket: S, format: F, packet: Vec<u8>, flags: Flags) -> io::Result<Self> {
         // Numbers begin anew only where stamps were off.
@@ -203,17 +234,9 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
     fn decode(&mut self, last: u64) -> Option<Decoded> {
         let received = self.received.take()?;
         let packet = &self.buffer[..received.length.min(self.buffer.len())];
-        Some(match self.format.parse(packet, &self.packet, last) {
-            Parsed::Reply {
-                seq,
-                reflector,
-                follow_up,
-                corrupt,
-            } => Decoded::Reply(reply(seq, reflector, &received.beside, corrupt), follow_up),
-            Parsed::Told(follow_ups) => Decoded::Told(follow_ups),
-            Parsed::Rejected => Decoded::Rejected,
-            Parsed::Ignored => Decoded::Ignored,
-        })
+        let parsed = self.format.parse(packet, &self.packet, last);
+        let beside = &received.beside;
+        Some(parsed.decoded(|seq, reflector, corrupt| reply(seq, reflector, beside, corrupt)))
     }
 
     fn read_queue(

@@ -6,7 +6,6 @@ use super::exchange::exchange;
 use super::open::{self, Settings};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
-use delaylab_kernel::stamping::Flags;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Question, Request};
 use delaylab_model::words::plural;
@@ -122,9 +121,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
             why,
         });
     }
-    let flags = Flags::prober(settings.probe().stamps);
-    DatagramChannel::new(socket, format, question, flags)
-        .map_err(|source| settings.socket_error("timestamps", source))
+    DatagramChannel::open(settings, socket, format, question)
 }
 
 /// What came after a question.

@@ -5,7 +5,6 @@ use super::error::OpenError;
 use super::open::{self, Settings};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::privilege::{self, Capability};
-use delaylab_kernel::stamping::Flags;
 use delaylab_traffic::prober::sequence::widen;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Ipv4HeaderSlice};
 use std::io;
@@ -36,13 +35,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
         token: settings.run.seed as u32,
     };
     let packet = settings.filled(HEADER + settings.probe().payload as usize);
-    DatagramChannel::new(
-        socket,
-        format,
-        packet,
-        Flags::prober(settings.probe().stamps),
-    )
-    .map_err(|source| settings.socket_error("timestamps", source))
+    DatagramChannel::open(settings, socket, format, packet)
 }
 
 fn open_socket(settings: &Settings<'_>) -> Result<(DatagramSocket, Kind), OpenError> {

@@ -15,7 +15,6 @@ use super::socket::ProbeSocket;
 use crate::clocks::HostClock;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
-use delaylab_kernel::stamping::Flags;
 use delaylab_model::method::Method;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -55,13 +54,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     format.first = (first as u32) >> 1;
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
-    DatagramChannel::new(
-        socket,
-        format,
-        packet,
-        Flags::prober(settings.probe().stamps),
-    )
-    .map_err(|source| settings.socket_error("timestamps", source))
+    DatagramChannel::open(settings, socket, format, packet)
 }
 
 /// Which TLVs a packet of this size has. The same for every packet of a session.

@@ -23,8 +23,8 @@ use delaylab_model::method::Method;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
-use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
+use delaylab_traffic::prober::{self, FromServer};
 use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
@@ -337,38 +337,26 @@ impl TcpChannel {
         Some(since)
     }
 
-    fn take(&mut self, parsed: Parsed) -> Decoded {
-        match parsed {
-            Parsed::Reply {
-                seq,
-                reflector,
-                follow_up,
-                corrupt,
-            } => {
-                // The kernel's stamp is of the last byte read: frames before it have none.
-                let arrival = match self.decoder.is_empty() {
-                    true => self.arrival,
-                    false => ReplyArrival::default(),
-                };
-                let mut reply = reply(seq, reflector, &self.beside, corrupt);
-                (reply.t_rx, reply.t_rx_hw) = (arrival.whole(), arrival.whole_hw());
-                reply.retransmits = self.retransmitted();
-                reply.server = Some(Box::new(FromServer {
-                    t_first: arrival.first(),
-                    least_round_trip: self.least_round_trip,
-                    ..FromServer::default()
-                }));
-                if !self.decoder.is_empty() {
-                    // Of the next one a part is here, and which stamp is its first byte's is not known.
-                    self.arrival.restart();
-                    self.arrival.went_on(&self.beside);
-                }
-                Decoded::Reply(reply, follow_up)
-            }
-            Parsed::Told(follow_ups) => Decoded::Told(follow_ups),
-            Parsed::Rejected => Decoded::Rejected,
-            Parsed::Ignored => Decoded::Ignored,
+    /// Adds what the kernel says of a reply that is whole.
+    fn complete(&mut self, mut reply: prober::Reply) -> prober::Reply {
+        // The kernel's stamp is of the last byte read: frames before it have none.
+        let arrival = match self.decoder.is_empty() {
+            true => self.arrival,
+            false => ReplyArrival::default(),
+        };
+        (reply.t_rx, reply.t_rx_hw) = (arrival.whole(), arrival.whole_hw());
+        reply.retransmits = self.retransmitted();
+        reply.server = Some(Box::new(FromServer {
+            t_first: arrival.first(),
+            least_round_trip: self.least_round_trip,
+            ..FromServer::default()
+        }));
+        if !self.decoder.is_empty() {
+            // Of the next one a part is here, and which stamp is its first byte's is not known.
+            self.arrival.restart();
+            self.arrival.went_on(&self.beside);
         }
+        reply
     }
 }
 
@@ -442,7 +430,11 @@ impl Channel for TcpChannel {
                 Parsed::Rejected
             }
         };
-        Some(self.take(parsed))
+        let whole = |seq, reflector, corrupt| {
+            let reply = reply(seq, reflector, &self.beside, corrupt);
+            self.complete(reply)
+        };
+        Some(parsed.decoded(whole))
     }
 
     fn read_queue(

@@ -10,7 +10,6 @@ use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
 use super::socket::ProbeSocket;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
-use delaylab_kernel::stamping::Flags;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::probe::StampRequest;
@@ -53,13 +52,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
         let _ = format.collect(&socket, &COLLECT_FOR, 1);
     }
     let packet = settings.filled(payload);
-    DatagramChannel::new(
-        socket,
-        format,
-        packet,
-        Flags::prober(settings.probe().stamps),
-    )
-    .map_err(|source| settings.socket_error("timestamps", source))
+    DatagramChannel::open(settings, socket, format, packet)
 }
 
 fn agree(
