@@ -3,7 +3,7 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::{LoadState, StreamRun};
-use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE};
+use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE, tcp_socket};
 use crate::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
@@ -12,7 +12,6 @@ use delaylab_model::probe::Fill;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -32,12 +31,7 @@ pub(super) struct Bulk {
 /// packet on.
 pub(super) fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let (v6, target) = (run.target.is_ipv6(), run.target);
-    let socket = Socket::new(
-        Domain::for_address(target),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )
-    .map_err(LoadError::socket("open"))?;
+    let socket = tcp_socket(target).map_err(LoadError::socket("open"))?;
     let class = run.load.class.0.traffic_class(0);
     socket_options::set_traffic_class(&socket, v6, class).map_err(LoadError::socket("class"))?;
     // What comes down is the other end's to send.

@@ -6,6 +6,7 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::{LoadState, StreamRun, packets};
+use crate::connections::is_nothing;
 use crate::payload;
 use crate::prober::error::NO_BUFFERS;
 use delaylab_kernel::batch::{self, BATCH, HEAD, Outgoing};
@@ -193,10 +194,7 @@ impl Paced {
 
 /// Try again: nothing was sent, and nothing is wrong for good.
 fn passes(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    ) || error.raw_os_error() == Some(NO_BUFFERS)
+    is_nothing(error) || error.raw_os_error() == Some(NO_BUFFERS)
 }
 
 fn broke(error: &io::Error, after: Nanos) -> String {

@@ -6,6 +6,7 @@
 
 use super::PathTracing;
 use super::wires::{Arrival, Arrived, Wires, connected};
+use crate::connections::tcp_socket;
 use crate::prober::error::OpenError;
 use crate::prober::open::bind_to_interface;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
@@ -19,7 +20,7 @@ use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
 use delaylab_wire::path_probe::{Flow, Mark, TcpReply, Transport};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -270,15 +271,10 @@ impl Opening<'_> {
     /// A tcp port of this address that nobody else has. Nothing listens there, so the kernel resets what
     /// the target opens.
     fn tcp_port(&self, local: SocketAddr) -> Result<(Socket, u16), OpenError> {
-        let domain = if self.v6() {
-            Domain::IPV6
-        } else {
-            Domain::IPV4
-        };
         let mut any = local;
         any.set_port(0);
         let port = || {
-            let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+            let socket = tcp_socket(any)?;
             socket.bind(&any.into())?;
             let bound = socket.local_addr()?.as_socket();
             Ok((socket, bound.map_or(0, |bound| bound.port())))

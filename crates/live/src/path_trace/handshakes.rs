@@ -8,6 +8,7 @@
 
 use super::PathTracing;
 use super::wires::{Arrival, Arrived, Wires, connected, icmp_error, socket_error};
+use crate::connections::tcp_socket;
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::clock;
@@ -20,7 +21,7 @@ use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use delaylab_traffic::path_trace::Said;
 use delaylab_wire::path_probe::Mark;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -155,8 +156,7 @@ fn opened_after(socket: &StreamSocket) -> Arrival {
 
 /// A TCP socket with this address of this host, which it shares with others of this process.
 fn socket(target: SocketAddr, source: SocketAddr) -> io::Result<Socket> {
-    let domain = Domain::for_address(target);
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    let socket = tcp_socket(target)?;
     if target.is_ipv6() {
         socket.set_only_v6(true)?;
     }

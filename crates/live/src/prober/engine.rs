@@ -8,6 +8,7 @@ use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, Reflec
 use super::error::{ConnectionEnd, RunError};
 use super::open;
 use crate::clocks::Clocks;
+use crate::connections::is_nothing;
 use crate::overflow::Overflow;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -720,14 +721,6 @@ fn keep_first(failed: &mut Option<io::Error>, write: impl FnOnce() -> io::Result
     if failed.is_none() {
         *failed = write().err();
     }
-}
-
-/// Nothing to read: not now, or a signal came first.
-pub(super) fn is_nothing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 /// An earlier packet was refused, or did not fit the path, and the kernel says so by this call; the

@@ -3,6 +3,7 @@
 use super::error::{self, OpenError};
 use super::shortest::RoundTrips;
 use crate::clocks::HostClock;
+use crate::connections;
 use crate::payload;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
@@ -14,7 +15,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::trial::ProbeRun;
 use delaylab_traffic::prober::Refused;
 use delaylab_wire::auth::Key;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -115,8 +116,7 @@ const INTERFACE: &str = "interface";
 pub(super) fn tcp_socket(probe: &Probe, target: SocketAddr) -> Result<Socket, Unset> {
     let v6 = target.is_ipv6();
     let failed = |what: &'static str| move |source| Unset { what, source };
-    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
+    let socket = connections::tcp_socket(target).map_err(failed("open"))?;
     if let Some(name) = &probe.interface {
         options::bind_to_interface(&socket, name).map_err(failed(INTERFACE))?;
     }

@@ -1,6 +1,7 @@
 //! What all services over tcp have in common: connections accepted, and the first packet of each read.
 
 use super::{Shared, bind, start};
+use crate::connections::is_nothing;
 use crate::places::{Place, Places};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -159,7 +160,7 @@ pub fn read(
         match socket.receive(&mut packet[length..], Blocking::Yes) {
             Ok((0, _)) => return Ok(false),
             Ok((more, _)) => length += more,
-            Err(error) if is_time_out(&error) => {}
+            Err(error) if is_nothing(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -168,13 +169,5 @@ pub fn read(
 
 /// The connection is gone already, or was none.
 fn is_over(error: &io::Error) -> bool {
-    is_time_out(error) || error.kind() == io::ErrorKind::ConnectionAborted
-}
-
-/// Nothing came for a while.
-pub fn is_time_out(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    is_nothing(error) || error.kind() == io::ErrorKind::ConnectionAborted
 }

@@ -1,7 +1,7 @@
 //! Opening a reflector's sockets.
 
 use crate::clocks::HostClock;
-use crate::connections::CONGESTION_CONTROL;
+use crate::connections::{CONGESTION_CONTROL, tcp_socket};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;
@@ -10,7 +10,7 @@ use delaylab_kernel::steering;
 use delaylab_kernel::udp_errors::UdpErrors;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::Port;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
@@ -275,12 +275,7 @@ fn load_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAddr)> 
 }
 
 fn stream_socket(address: SocketAddr) -> io::Result<TcpListener> {
-    let domain = if address.is_ipv6() {
-        Domain::IPV6
-    } else {
-        Domain::IPV4
-    };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    let socket = tcp_socket(address)?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }

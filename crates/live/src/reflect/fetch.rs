@@ -1,8 +1,8 @@
 //! Load that a prober fetches: bulk TCP over the connection that it made.
 
-use super::accept::{is_time_out, read};
+use super::accept::read;
 use super::{Shared, now};
-use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE};
+use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE, is_nothing};
 use crate::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options};
@@ -71,7 +71,7 @@ fn keep_full(socket: &StreamSocket, session: LoadRef, shared: &Shared<'_>) -> io
     while !shared.stopped() {
         let length = match socket.send(fill()) {
             Ok(length) => length,
-            Err(error) if is_time_out(&error) => 0,
+            Err(error) if is_nothing(&error) => 0,
             Err(error) => return Err(error),
         };
         written += length as u64;

@@ -3,8 +3,9 @@
 //! It must not make the noise that the probes measure: nothing is copied that is only counted, and the
 //! thread of datagrams rests between reads.
 
-use super::accept::{self, Entry, is_time_out, read};
+use super::accept::{self, Entry, read};
 use super::{Shared, bind, fetch, now};
+use crate::connections::is_nothing;
 use crate::places::Place;
 use delaylab_kernel::batch;
 use delaylab_kernel::datagram::DatagramSocket;
@@ -154,7 +155,7 @@ fn take(
             Ok(0) => return Ok(()),
             Ok(length) => length,
             // It has nothing to send, and no limit holds it back.
-            Err(error) if is_time_out(&error) => match shared.sink().is_alive(now(), session) {
+            Err(error) if is_nothing(&error) => match shared.sink().is_alive(now(), session) {
                 true => continue,
                 false => return Ok(()),
             },

@@ -1,9 +1,10 @@
 //! tcp: one thread accepts, one thread a connection answers.
 
-use super::accept::{self, Entry, is_time_out};
+use super::accept::{self, Entry};
 use super::departures::Departures;
 use super::{Shared, arrival, at, bind};
 use crate::clocks::Clocks;
+use crate::connections::is_nothing;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::Flags;
@@ -132,7 +133,7 @@ impl<'a> Connection<'a> {
             let (length, beside) = match received {
                 Ok((0, _)) => return Ok(()),
                 Ok(received) => received,
-                Err(error) if is_time_out(&error) => continue,
+                Err(error) if is_nothing(&error) => continue,
                 Err(error) => return Err(error),
             };
             let arrival = self.arrival(&beside, r_user);

@@ -1,7 +1,7 @@
 //! How a connection comes about: the TCP handshake, TLS, and what was negotiated. From then on requests are asked on it.
 
 use super::{Connection, READ, State, Terms, Went};
-use crate::prober::engine::is_nothing;
+use crate::connections::is_nothing;
 use crate::prober::open;
 use crate::prober::server::dialogue::Dialogue;
 use crate::prober::server::failure::{Failed, NO_TLS, errno, refused_by_tls, refused_on_the_way};
