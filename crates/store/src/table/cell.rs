@@ -47,6 +47,58 @@ pub(crate) trait Cell: Sized + 'static {
     fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError>;
 }
 
+/// What a column holds, with nulls or without.
+pub(crate) trait Stored: Sized + 'static {
+    /// The column's type.
+    fn data_type() -> DataType;
+
+    /// A column of these.
+    fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef;
+
+    /// A column without nulls.
+    fn full_array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        <Self as Stored>::array(cells.map(Some))
+    }
+
+    /// Hands over those that are not null, with their places.
+    fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError>;
+}
+
+impl<S: Stored> Cell for S {
+    const NULLABLE: bool = false;
+
+    fn data_type() -> DataType {
+        <S as Stored>::data_type()
+    }
+
+    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        S::full_array(cells)
+    }
+
+    fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+        match array.null_count() {
+            0 => <S as Stored>::each(array, set),
+            _ => Err(CellError::Null),
+        }
+    }
+}
+
+impl<S: Stored> Cell for Option<S> {
+    const NULLABLE: bool = true;
+
+    fn data_type() -> DataType {
+        <S as Stored>::data_type()
+    }
+
+    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        <S as Stored>::array(cells.map(Option::as_ref))
+    }
+
+    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+        <S as Stored>::each(array, |at, value| set(at, Some(value)))
+    }
+}
+
 /// Hands over the numbers that are not null.
 fn each_number<T: ArrowPrimitiveType>(
     array: &dyn Array,
@@ -66,45 +118,23 @@ fn each_number<T: ArrowPrimitiveType>(
     Ok(())
 }
 
-fn no_nulls(array: &dyn Array) -> Result<(), CellError> {
-    match array.null_count() {
-        0 => Ok(()),
-        _ => Err(CellError::Null),
-    }
-}
-
 macro_rules! numbers {
     ($($native:ty => $arrow:ty),*) => {$(
-        impl Cell for $native {
-            const NULLABLE: bool = false;
-
+        impl Stored for $native {
             fn data_type() -> DataType {
                 <$arrow>::DATA_TYPE
             }
 
-            fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+            fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+                Arc::new(PrimitiveArray::<$arrow>::from_iter(cells.map(Option::<&Self>::copied)))
+            }
+
+            fn full_array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
                 Arc::new(PrimitiveArray::<$arrow>::from_iter_values(cells.copied()))
             }
 
             fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-                no_nulls(array)?;
                 each_number::<$arrow>(array, set)
-            }
-        }
-
-        impl Cell for Option<$native> {
-            const NULLABLE: bool = true;
-
-            fn data_type() -> DataType {
-                <$arrow>::DATA_TYPE
-            }
-
-            fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-                Arc::new(PrimitiveArray::<$arrow>::from_iter(cells.copied()))
-            }
-
-            fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-                each_number::<$arrow>(array, |at, value| set(at, Some(value)))
             }
         }
     )*};
@@ -115,75 +145,44 @@ numbers! {
     i32 => Int32Type, i64 => Int64Type, f64 => Float64Type
 }
 
-/// A word from a fixed set. Rows without one are not handed over.
-trait Word: Copy + PartialEq + 'static {
-    const WORDS: &'static [Self];
-    fn name(self) -> &'static str;
-}
-
+/// Words from a fixed set.
 macro_rules! words {
     ($($word:ty),*) => {$(
-        impl Word for $word {
-            const WORDS: &'static [Self] = &<$word>::ALL;
-
-            fn name(self) -> &'static str {
-                <$word>::name(self)
-            }
-        }
-
-        impl Cell for $word {
-            const NULLABLE: bool = false;
-
+        impl Stored for $word {
             fn data_type() -> DataType {
                 DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
             }
 
-            fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-                word_array(cells.copied().map(Some))
+            fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+                word_array(cells, &<$word>::ALL, <$word>::name)
             }
 
             fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-                no_nulls(array)?;
-                each_word(array, set)
+                each_word(array, &<$word>::ALL, <$word>::name, set)
             }
         }
     )*};
 }
 
-words! { Method, Outcome, ClockEvent, NoiseKind, Direction, Unit }
+words! { Method, Outcome, ClockEvent, NoiseKind, Direction, Unit, IcmpReason }
 
-impl Word for IcmpReason {
-    const WORDS: &'static [Self] = &IcmpReason::ALL;
-
-    fn name(self) -> &'static str {
-        IcmpReason::name(self)
-    }
-}
-
-impl Cell for Option<IcmpReason> {
-    const NULLABLE: bool = true;
-
-    fn data_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
-    }
-
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        word_array(cells.copied())
-    }
-
-    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        each_word(array, |at, word| set(at, Some(word)))
-    }
-}
-
-fn word_array<W: Word>(cells: impl Iterator<Item = Option<W>>) -> ArrayRef {
-    let place = |word| W::WORDS.iter().position(|known| *known == word);
+fn word_array<'a, W: Copy + PartialEq + 'a>(
+    cells: impl Iterator<Item = Option<&'a W>>,
+    all: &[W],
+    name: fn(W) -> &'static str,
+) -> ArrayRef {
+    let place = |word: &W| all.iter().position(|known| known == word);
     let keys: Int8Array = cells.map(|word| Some(place(word?)? as i8)).collect();
-    let words = StringArray::from_iter_values(W::WORDS.iter().map(|word| word.name()));
+    let words = StringArray::from_iter_values(all.iter().map(|word| name(*word)));
     Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::new(words)))
 }
 
-fn each_word<W: Word>(array: &dyn Array, mut set: impl FnMut(usize, W)) -> Result<(), CellError> {
+fn each_word<W: Copy>(
+    array: &dyn Array,
+    all: &[W],
+    name: fn(W) -> &'static str,
+    mut set: impl FnMut(usize, W),
+) -> Result<(), CellError> {
     let wrong_type = || CellError::Type(array.data_type().clone());
     let column = array
         .as_dictionary_opt::<Int8Type>()
@@ -191,8 +190,8 @@ fn each_word<W: Word>(array: &dyn Array, mut set: impl FnMut(usize, W)) -> Resul
     let names = column.values().as_string_opt::<i32>();
     let names = names.ok_or_else(wrong_type)?;
     // A dictionary may hold words that no row uses.
-    let known = |name: &str| W::WORDS.iter().copied().find(|word| word.name() == name);
-    let words: Vec<Option<W>> = names.iter().map(|name| known(name?)).collect();
+    let known = |text: &str| all.iter().copied().find(|word| name(*word) == text);
+    let words: Vec<Option<W>> = names.iter().map(|text| known(text?)).collect();
     for (at, key) in column.keys().iter().enumerate() {
         let Some(key) = key else { continue };
         let key = usize::from(key.unsigned_abs());
@@ -203,44 +202,23 @@ fn each_word<W: Word>(array: &dyn Array, mut set: impl FnMut(usize, W)) -> Resul
     Ok(())
 }
 
-impl Cell for bool {
-    const NULLABLE: bool = false;
-
+impl Stored for bool {
     fn data_type() -> DataType {
         DataType::Boolean
     }
 
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(BooleanArray::from_iter(cells.map(|cell| Some(*cell))))
-    }
-
-    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        no_nulls(array)?;
-        let bits = array.as_boolean_opt();
-        let bits = bits.ok_or_else(|| CellError::Type(array.data_type().clone()))?;
-        let values = bits.values().iter().enumerate();
-        values.for_each(|(at, value)| set(at, value));
-        Ok(())
-    }
-}
-
-impl Cell for Option<bool> {
-    const NULLABLE: bool = true;
-
-    fn data_type() -> DataType {
-        DataType::Boolean
-    }
-
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(BooleanArray::from_iter(cells.copied()))
+    fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+        Arc::new(BooleanArray::from_iter(cells.map(Option::<&Self>::copied)))
     }
 
     fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
         let bits = array.as_boolean_opt();
         let bits = bits.ok_or_else(|| CellError::Type(array.data_type().clone()))?;
-        bits.iter()
-            .enumerate()
-            .for_each(|(at, value)| set(at, value));
+        for (at, value) in bits.iter().enumerate() {
+            if let Some(value) = value {
+                set(at, value);
+            }
+        }
         Ok(())
     }
 }
@@ -249,36 +227,31 @@ impl Cell for Option<bool> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Utc(pub(crate) Nanos);
 
-impl Cell for Option<Utc> {
-    const NULLABLE: bool = true;
-
+impl Stored for Utc {
     fn data_type() -> DataType {
         DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
     }
 
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        let times = TimestampNanosecondArray::from_iter(cells.map(|cell| Some((*cell)?.0)));
+    fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+        let times = TimestampNanosecondArray::from_iter(cells.map(|cell| Some(cell?.0)));
         Arc::new(times.with_timezone("UTC"))
     }
 
     fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        each_number::<TimestampNanosecondType>(array, |at, time| set(at, Some(Utc(time))))
+        each_number::<TimestampNanosecondType>(array, |at, time| set(at, Utc(time)))
     }
 }
 
-impl Cell for String {
-    const NULLABLE: bool = false;
-
+impl Stored for String {
     fn data_type() -> DataType {
         DataType::Utf8
     }
 
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(cells))
+    fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+        Arc::new(StringArray::from_iter(cells))
     }
 
     fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        no_nulls(array)?;
         each_text(array, |at, text| {
             set(at, text.to_owned());
             Ok(())
@@ -287,19 +260,16 @@ impl Cell for String {
 }
 
 /// A name that many rows share.
-impl Cell for Arc<str> {
-    const NULLABLE: bool = false;
-
+impl Stored for Arc<str> {
     fn data_type() -> DataType {
         DataType::Utf8
     }
 
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(cells))
+    fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
+        Arc::new(StringArray::from_iter(cells))
     }
 
     fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        no_nulls(array)?;
         let mut last: Self = Arc::default();
         each_text(array, |at, text| {
             // Rows of one name stand together.
@@ -312,36 +282,15 @@ impl Cell for Arc<str> {
     }
 }
 
-impl Cell for Option<String> {
-    const NULLABLE: bool = true;
-
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
-
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        Arc::new(StringArray::from_iter(cells))
-    }
-
-    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        each_text(array, |at, text| {
-            set(at, Some(text.to_owned()));
-            Ok(())
-        })
-    }
-}
-
 /// What is written as a text and read back from it.
 macro_rules! written {
     ($($type:ty),*) => {$(
-        impl Cell for Option<$type> {
-            const NULLABLE: bool = true;
-
+        impl Stored for $type {
             fn data_type() -> DataType {
                 DataType::Utf8
             }
 
-            fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+            fn array<'a>(cells: impl ExactSizeIterator<Item = Option<&'a Self>>) -> ArrayRef {
                 let mut texts = StringBuilder::with_capacity(cells.len(), 0);
                 cells.for_each(|cell| texts.append_option(cell.map(|value| value.to_string())));
                 Arc::new(texts.finish())
@@ -350,10 +299,7 @@ macro_rules! written {
             fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
                 each_text(array, |at, text| {
                     let value = text.parse();
-                    set(
-                        at,
-                        Some(value.map_err(|_| CellError::Word(text.to_owned()))?),
-                    );
+                    set(at, value.map_err(|_| CellError::Word(text.to_owned()))?);
                     Ok(())
                 })
             }
