@@ -19,6 +19,7 @@ use crate::error::StoreError;
 use crate::regular;
 use crate::table::Row;
 use delaylab_model::record::Record;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,12 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 impl Folder {
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+
+    /// Where the run ran; null where that cannot be read.
+    pub(crate) fn environment(&self) -> Value {
+        let text = regular::text(&self.file(ENVIRONMENT)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// The folder of the parts.

@@ -1,10 +1,8 @@
 //! What processes that were killed left among runs.
 
-use crate::folder::{ENVIRONMENT, Folder, PARTIAL, UNDATED, in_order};
+use crate::folder::{Folder, PARTIAL, UNDATED, in_order};
 use crate::lock::Lock;
-use crate::regular;
 use crate::shard;
-use serde_json::Value;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,8 +33,9 @@ impl Killed {
         if name.starts_with('.') {
             return (is_temporary(&name) && is_old(entry)).then_some(&mut self.nameless);
         }
-        let environment = name.ends_with(PARTIAL).then(|| environment(path))?;
-        let waits = shard::is_whole(&Folder(path.to_owned()), &environment).unwrap_or(false);
+        let folder = Folder(path.to_owned());
+        let environment = name.ends_with(PARTIAL).then(|| folder.environment())?;
+        let waits = shard::is_whole(&folder, &environment).unwrap_or(false);
         match environment["imported"].is_object() {
             _ if waits => None,
             true => Some(&mut self.imports),
@@ -78,11 +77,6 @@ fn is_old(entry: &DirEntry) -> bool {
     age.is_some_and(|age| age > BEGINS_WITHIN)
 }
 
-fn environment(folder: &Path) -> Value {
-    let environment = regular::text(&folder.join(ENVIRONMENT)).unwrap_or_default();
-    serde_json::from_str(&environment).unwrap_or_default()
-}
-
 /// When a run began, as its name has it, and which of those that began in that second it is. One whose beginning is not
 /// known comes before all others.
 fn begun(folder: &Path) -> (Option<String>, u32) {
@@ -96,6 +90,7 @@ fn begun(folder: &Path) -> (Option<String>, u32) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::folder::ENVIRONMENT;
     use std::fs::File;
 
     #[test]

@@ -98,7 +98,7 @@ impl RunWriter {
             folder: Folder(partial.to_owned()),
             disk,
         };
-        let environment = environment(&writer.folder);
+        let environment = writer.folder.environment();
         check_format(&writer.folder, &environment)?;
         let resumed = tidy(&*writer.disk, &writer.folder, environment)?;
         Ok((writer, resumed))
@@ -114,7 +114,7 @@ impl RunWriter {
         trials: usize,
         how: Value,
     ) -> Result<(), StoreError> {
-        let mut environment = environment(&self.folder);
+        let mut environment = self.folder.environment();
         let Value::Object(entries) = &mut environment else {
             // It cannot be read, which the readers of the run say.
             return Ok(());
@@ -149,11 +149,6 @@ impl RunWriter {
             keep(manifest)
         })
     }
-}
-
-fn environment(folder: &Folder) -> Value {
-    let text = regular::text(&folder.file(ENVIRONMENT)).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
