@@ -5,7 +5,7 @@ use crate::error::{StoreError, guarded};
 use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -187,14 +187,21 @@ impl Batches {
     /// The rows of a batch, with the columns that were asked for.
     fn rows(&self, batch: RecordBatch) -> Result<RecordBatch, ParquetError> {
         let rows = stamps::from_file(batch)?;
-        let Some(columns) = &self.columns else {
-            return Ok(rows);
-        };
-        let names = rows.schema_ref().fields().iter().map(|field| field.name());
-        let wanted = names.enumerate().filter(|(_, name)| columns.contains(name));
-        let wanted: Vec<usize> = wanted.map(|(at, _)| at).collect();
-        Ok(rows.project(&wanted)?)
+        Ok(only(&rows, self.columns.as_deref())?)
     }
+}
+
+/// These columns of a batch, as far as it has them; all for `None`.
+pub(crate) fn only(
+    batch: &RecordBatch,
+    columns: Option<&[String]>,
+) -> Result<RecordBatch, ArrowError> {
+    let Some(columns) = columns else {
+        return Ok(batch.clone());
+    };
+    let fields = batch.schema_ref().fields().iter().enumerate();
+    let wanted = fields.filter(|(_, field)| columns.contains(field.name()));
+    batch.project(&wanted.map(|(at, _)| at).collect::<Vec<_>>())
 }
 
 impl Iterator for Batches {

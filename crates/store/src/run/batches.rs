@@ -4,7 +4,7 @@ use super::Run;
 use super::recent::Recent;
 use crate::error::reason;
 use crate::journal::JournalReader;
-use crate::parquet_source::ParquetSource;
+use crate::parquet_source::{ParquetSource, only};
 use crate::trial_file::ShortTable;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -133,16 +133,6 @@ fn slices(batches: &[RecordBatch], rows: &Range<u64>) -> Vec<RecordBatch> {
         first += count;
     }
     slices
-}
-
-/// These columns of a batch, as far as it has them; all for `None`.
-fn only(batch: &RecordBatch, columns: Option<&[String]>) -> Result<RecordBatch, ArrowError> {
-    let Some(columns) = columns else {
-        return Ok(batch.clone());
-    };
-    let fields = batch.schema_ref().fields().iter().enumerate();
-    let wanted = fields.filter(|(_, field)| columns.contains(field.name()));
-    batch.project(&wanted.map(|(at, _)| at).collect::<Vec<_>>())
 }
 
 /// Errors are only to be read from here on.
