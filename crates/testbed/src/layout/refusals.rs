@@ -53,7 +53,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
 }
 
 fn of_the_path(path: &Path) -> Result<(), Refusal> {
-    let not_here = [
+    let not_here = &[
         (
             "target",
             path.target.is_some(),
@@ -75,8 +75,13 @@ fn of_the_path(path: &Path) -> Result<(), Refusal> {
             "hosts here cost what they cost: give it under [in.sim.path.host]",
         ),
     ];
-    match not_here.into_iter().find(|(_, given, _)| *given) {
-        Some((field, _, reason)) => refuse(format!("path.{field}"), reason),
+    none_given("path", not_here)
+}
+
+/// Refuses the first of these fields that is given, for the reason that stands behind it.
+fn none_given(section: &str, fields: &[(&str, bool, &str)]) -> Result<(), Refusal> {
+    match fields.iter().find(|(_, given, _)| *given) {
+        Some((field, _, reason)) => refuse(format!("{section}.{field}"), *reason),
         None => Ok(()),
     }
 }
@@ -271,13 +276,9 @@ fn of_impairments(impair: Impair) -> Result<(), Refusal> {
         ("reorder", impair.reorder),
         ("flood", impair.flood),
     ];
-    match shares.into_iter().find(|(_, share)| *share > Share::WHOLE) {
-        Some((name, _)) => refuse(
-            format!("path.switch.impair.{name}"),
-            "is more than all packets: 100 % is the most",
-        ),
-        None => Ok(()),
-    }
+    let why = "is more than all packets: 100 % is the most";
+    let too_much = shares.map(|(name, share)| (name, share > Share::WHOLE, why));
+    none_given("path.switch.impair", &too_much)
 }
 
 /// By the names of fields under `path.switch`.
@@ -300,20 +301,17 @@ fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refus
 
 /// What no queue of the kernel does.
 fn of_soft_switches_alone(section: &Switch) -> Result<(), Refusal> {
-    const BUCKET: &str = "have a bucket of the link's `rate` and `burst`";
-    let not_there = [
-        ("reset", section.reset.is_some(), "are not reset"),
-        ("pause", section.pause.is_some(), "do not pause"),
+    const RESET: &str = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
+    const PAUSE: &str = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
+    const BUCKET: &str = "the kernel's queues have a bucket of the link's `rate` and `burst`: use a soft switch, \
+                          like \"fifo\"";
+    let not_there = &[
+        ("reset", section.reset.is_some(), RESET),
+        ("pause", section.pause.is_some(), PAUSE),
         ("shaper", section.shaper.is_some(), BUCKET),
         ("policer", section.policer.is_some(), BUCKET),
     ];
-    match not_there.into_iter().find(|(_, given, _)| *given) {
-        Some((field, _, what)) => refuse(
-            format!("path.switch.{field}"),
-            format!("the kernel's queues {what}: use a soft switch, like \"fifo\""),
-        ),
-        None => Ok(()),
-    }
+    none_given("path.switch", not_there)
 }
 
 fn of_a_soft_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
@@ -431,11 +429,10 @@ fn of_what_no_kernel_has(section: &Switch) -> Result<(), Refusal> {
         ("explicit_rate", section.explicit_rate.is_some()),
         ("packet_discard", discard != PacketDiscard::None),
     ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((field, _)) => refuse(
-            format!("path.switch.{field}"),
-            "the kernel's queues have a buffer at each output port and nothing else: leave it out, or use a soft switch (like \"fifo\")",
-        ),
-        None => Ok(()),
-    }
+    let why = "the kernel's queues have a buffer at each output port and nothing else: leave it out, or use a soft switch \
+               (like \"fifo\")";
+    none_given(
+        "path.switch",
+        &given.map(|(field, is_given)| (field, is_given, why)),
+    )
 }
