@@ -61,14 +61,7 @@ DocumentRoot {folder}
         );
     }
     let _ = writeln!(text, "AliasMatch \"^/\" \"{folder}{}\"", page_size(""));
-    Program {
-        arguments: ["-D", "FOREGROUND", "-f"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain([setting.file("apache.conf")])
-            .collect(),
-        files: pages::files(setting.wanted)
-            .chain([("apache.conf".to_owned(), text.into_bytes())])
-            .collect(),
-    }
+    let mut program = setting.program(&["-D", "FOREGROUND", "-f"], "apache.conf", text);
+    program.files.extend(pages::files(setting.wanted));
+    program
 }

@@ -33,12 +33,5 @@ backend behind
         setting.placed.server.workers(),
         setting.placed.address,
     );
-    Program {
-        arguments: ["-db", "-f"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain([setting.file("haproxy.cfg")])
-            .collect(),
-        files: vec![("haproxy.cfg".to_owned(), text.into_bytes())],
-    }
+    setting.program(&["-db", "-f"], "haproxy.cfg", text)
 }

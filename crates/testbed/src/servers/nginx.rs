@@ -19,25 +19,16 @@ pub const KIND: Kind = Kind {
 
 /// Its configuration and arguments.
 fn program(setting: &Setting<'_>) -> Program {
-    let mut files = vec![
-        ("nginx.conf".to_owned(), configuration(setting).into_bytes()),
-        (
-            "certificate.pem".to_owned(),
-            setting.identity.certificate.clone().into_bytes(),
-        ),
-        (KEY.to_owned(), setting.identity.key.clone().into_bytes()),
-    ];
-    files.extend(pages::files(setting.wanted));
-    let words = ["-e", "stderr", "-p"].map(str::to_owned).into_iter();
-    let rest = [
-        setting.file(""),
-        "-c".to_owned(),
-        setting.file("nginx.conf"),
-    ];
-    Program {
-        arguments: words.chain(rest).collect(),
-        files,
-    }
+    let (folder, identity) = (setting.file(""), setting.identity);
+    let words = ["-e", "stderr", "-p", folder.as_str(), "-c"];
+    let mut program = setting.program(&words, "nginx.conf", configuration(setting));
+    let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+    program.files.extend([
+        file("certificate.pem", &identity.certificate),
+        file(KEY, &identity.key),
+    ]);
+    program.files.extend(pages::files(setting.wanted));
+    program
 }
 
 fn configuration(setting: &Setting<'_>) -> String {

@@ -50,6 +50,15 @@ impl Setting<'_> {
     pub fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
+
+    /// A program that is started with these words and, behind them, the name of the file with its configuration.
+    pub fn program(&self, words: &[&str], name: &str, configuration: String) -> Program {
+        let words = words.iter().map(|&word| word.to_owned());
+        Program {
+            arguments: words.chain([self.file(name)]).collect(),
+            files: vec![(name.to_owned(), configuration.into_bytes())],
+        }
+    }
 }
 
 /// A program that can be a server.
@@ -87,11 +96,12 @@ impl Running {
     pub fn start(kind: Kind, setting: &Setting<'_>, enter: &Enter) -> Result<Self, ServerError> {
         let program = (kind.program)(setting);
         let name = &setting.placed.server.name;
-        write(&program, setting.folder).map_err(|source| ServerError::Io {
+        let failed = |what: &'static str, source| ServerError::Io {
             name: name.clone(),
-            what: "write its files",
+            what,
             source,
-        })?;
+        };
+        write(&program, setting.folder).map_err(|source| failed("write its files", source))?;
         let job = Job {
             name: name.clone(),
             said: setting.folder.join("said"),
@@ -108,23 +118,14 @@ impl Running {
         let keeper = std::thread::Builder::new()
             .name("server".to_owned())
             .spawn(move || job.keep(&enter, &ready, &stopped));
-        let keeper = keeper.map_err(|source| ServerError::Io {
-            name: name.clone(),
-            what: "start its thread",
-            source,
-        })?;
+        let keeper = keeper.map_err(|source| failed("start its thread", source))?;
         let running = Self {
             stop: Some(stop),
             keeper: Some(keeper),
         };
         match is_ready.recv() {
-            Ok(Ok(())) => Ok(running),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(ServerError::Io {
-                name: name.clone(),
-                what: "start it",
-                source: io::Error::other("its thread ended"),
-            }),
+            Ok(started) => started.map(|()| running),
+            Err(_) => Err(failed("start it", io::Error::other("its thread ended"))),
         }
     }
 }

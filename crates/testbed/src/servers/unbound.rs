@@ -48,12 +48,5 @@ fn program(setting: &Setting<'_>) -> Program {
         setting.placed.server.workers(),
         setting.file(""),
     );
-    Program {
-        arguments: ["-d", "-p", "-c"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain([setting.file("unbound.conf")])
-            .collect(),
-        files: vec![("unbound.conf".to_owned(), text.into_bytes())],
-    }
+    setting.program(&["-d", "-p", "-c"], "unbound.conf", text)
 }
