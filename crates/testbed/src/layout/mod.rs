@@ -60,8 +60,6 @@ pub enum Inside {
     Nft(String),
     /// A kernel parameter.
     Sysctl(&'static str, &'static str),
-    /// No offloads on this interface.
-    WholeFrames(String),
 }
 
 impl Inside {
@@ -72,7 +70,6 @@ impl Inside {
             Inside::Tc(words) => Step::Tc(place, words),
             Inside::Nft(rules) => Step::Nft(place, rules),
             Inside::Sysctl(key, value) => Step::Sysctl(place, key.to_owned(), value),
-            Inside::WholeFrames(interface) => Step::WholeFrames(place, interface),
         }
     }
 }
@@ -349,6 +346,13 @@ impl<'a> Builder<'a> {
 
     fn ip(&mut self, place: usize, words: String) {
         self.inside(place, Inside::Ip(words));
+    }
+
+    /// Has a place know this address from the start: no packet waits for an answer to who has it.
+    fn know(&mut self, place: usize, address: Ipv4Addr, mac: Mac, interface: &str) {
+        let mac = write_mac(mac);
+        let words = format!("neigh add {address} lladdr {mac} dev {interface} nud permanent");
+        self.ip(place, words);
     }
 
     /// What the interfaces of a port's link are called: each of its two ports has the same. By its number where its own

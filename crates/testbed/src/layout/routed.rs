@@ -112,14 +112,8 @@ impl Builder<'_> {
         self.ip(router, format!("addr add {gateway}/24 dev {name}"));
         let [x, y] = self.structure.cables[self.structure.cables.len() - 1].clone();
         let (host_end, router_end) = if x.place == place { (x, y) } else { (y, x) };
-        for (at, other, mac) in [
-            (place, gateway, router_end.mac),
-            (router, address, host_end.mac),
-        ] {
-            let mac = super::write_mac(mac);
-            let words = format!("neigh add {other} lladdr {mac} dev {name} nud permanent");
-            self.ip(at, words);
-        }
+        self.know(place, gateway, router_end.mac, name);
+        self.know(router, address, host_end.mac, name);
     }
 
     /// A soft switch between two routers.
@@ -160,7 +154,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Routers know each other from the start. The far router's end is in the same cable as the near
+    /// Routers know each other. The far router's end is in the same cable as the near
     /// one's, or in the one `behind` it.
     fn neighbours(
         &mut self,
@@ -172,11 +166,8 @@ impl Builder<'_> {
     ) {
         let near_mac = self.structure.cables[cable][0].mac;
         let far_mac = self.structure.cables[cable + behind][1 - behind].mac;
-        for (place, other, mac) in [(near, other_end(port), far_mac), (far, port, near_mac)] {
-            let (address, mac) = (link_address(other), super::write_mac(mac));
-            let words = format!("neigh add {address} lladdr {mac} dev {name} nud permanent");
-            self.ip(place, words);
-        }
+        self.know(near, link_address(other_end(port)), far_mac, name);
+        self.know(far, link_address(port), near_mac, name);
     }
 
     /// Classes are changed as they leave for a host: no other router sees it. A packet is changed once: it is accepted then,
@@ -208,12 +199,16 @@ impl Builder<'_> {
                         .map(move |rule| format!("oifname \"{name}\" {rule}"))
                 })
                 .collect();
-            let rules = format!(
-                "table ip delaylab-remark {{ chain classes {{ type filter hook postrouting priority mangle; {}; }} ; }}",
-                rules.join("; ")
-            );
-            self.inside(place, Inside::Nft(rules));
+            self.filter(place, "delaylab-remark", "postrouting", &rules);
         }
+    }
+
+    /// Rules for packets, at this hook.
+    fn filter(&mut self, place: usize, table: &str, hook: &str, rules: &[String]) {
+        let rules = rules.join("; ");
+        self.inside(place, Inside::Nft(format!(
+            "table ip {table} {{ chain classes {{ type filter hook {hook} priority mangle; {rules}; }} ; }}"
+        )));
     }
 
     fn routes(&mut self, trial: &Trial) {
@@ -330,11 +325,7 @@ impl Builder<'_> {
                 .into_iter()
                 .map(|code| format!("ip dscp {code} meta mark set {}", mark_of(code)))
                 .collect();
-            let rules = format!(
-                "table ip delaylab {{ chain classes {{ type filter hook prerouting priority mangle; {}; }} ; }}",
-                rules.join("; ")
-            );
-            self.inside(place, Inside::Nft(rules));
+            self.filter(place, "delaylab", "prerouting", &rules);
         }
     }
 }

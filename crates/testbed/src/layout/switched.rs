@@ -40,7 +40,7 @@ impl Builder<'_> {
         &self.structure.cables[port as usize / 2][port as usize % 2]
     }
 
-    /// Every host knows every other from the start: no packet waits for an answer to who has it.
+    /// Every host knows every other.
     fn addresses(&mut self) {
         let ports = self
             .host_nodes()
@@ -52,12 +52,7 @@ impl Builder<'_> {
             self.ip(host.place, words);
             for ((_, other), far) in hosts.iter().zip(&ends) {
                 if other.place != host.place {
-                    let (address, mac) = (other.address, super::write_mac(far.mac));
-                    let dev = &end.interface;
-                    self.ip(
-                        host.place,
-                        format!("neigh add {address} lladdr {mac} dev {dev} nud permanent"),
-                    );
+                    self.know(host.place, other.address, far.mac, &end.interface);
                 }
             }
         }
