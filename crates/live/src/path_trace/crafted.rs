@@ -5,10 +5,11 @@
 //! used keeps our port from others.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, connected};
+use super::wires::{Arrived, Wires, connected, socket_error};
 use crate::connections::tcp_socket;
 use crate::prober::error::OpenError;
 use crate::prober::open::bind_to_interface;
+use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::stamping::Flags;
@@ -16,7 +17,7 @@ use delaylab_kernel::{clock, random, socket_options as options};
 use delaylab_model::Nanos;
 use delaylab_model::method::{Carrier, Method};
 use delaylab_model::probe::DontFragment;
-use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
+use delaylab_traffic::path_trace::{QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
 use delaylab_wire::path_probe::{Flow, Mark, TcpReply, Transport};
@@ -91,16 +92,16 @@ impl Crafted {
     }
 
     fn read_icmp(&self, received: Received) -> Option<Arrived> {
-        let (packet, message) = self.unpack(received)?;
+        let (from, beside, message) = self.unpack(received)?;
         let v6 = self.flow.destination.is_ipv6();
         if let Ok(number) = self.flow.echo_reply(message) {
             // Others may answer in the target's name; only its own echo counts.
-            let is_target = packet.from == self.flow.destination;
-            return is_target.then(|| packet.says(number, Said::EchoReply));
+            let is_target = from == self.flow.destination;
+            return is_target.then(|| Arrived::new(number, from, Said::EchoReply, &beside));
         }
         let error = IcmpError::parse(message, v6).ok()?;
         let mark = self.flow.quoted(error.quote).ok()?;
-        let mut arrived = packet.says(mark.number, Said::Error(error.reason));
+        let mut arrived = Arrived::new(mark.number, from, Said::Error(error.reason), &beside);
         arrived.answer.seen = Some(QuotedMarks {
             traffic_class: mark.traffic_class,
             ttl: mark.ttl,
@@ -110,30 +111,28 @@ impl Crafted {
     }
 
     fn read_tcp(&self, received: Received) -> Option<Arrived> {
-        let (packet, segment) = self.unpack(received)?;
+        let (from, beside, segment) = self.unpack(received)?;
         let (number, reply) = self.flow.tcp_reply(segment).ok()?;
         let said = match reply {
             TcpReply::Open => Said::Open,
             TcpReply::Closed => Said::Closed,
         };
-        Some(packet.says(number, said))
+        Some(Arrived::new(number, from, said, &beside))
     }
 
-    /// What was read from a raw socket, without the IP header that IPv4 ones leave on.
-    fn unpack(&self, received: Received) -> Option<(Unpacked, &[u8])> {
+    /// What was read from a raw socket, without the IP header that IPv4 ones leave on: who sent it, what came beside it.
+    fn unpack(&self, received: Received) -> Option<(IpAddr, Ancillary, &[u8])> {
         let bytes = &self.buffer[..received.length];
         if self.flow.destination.is_ipv6() {
-            let from = received.from?.ip();
-            return Some((Unpacked::of_socket(received, from), bytes));
+            return Some((received.from?.ip(), received.beside, bytes));
         }
         let (header, at) = Header::parse(bytes).ok()?;
-        let packet = Unpacked {
-            from: header.source,
-            stamp: received.beside.software,
+        let beside = Ancillary {
             ttl: Some(header.ttl),
             traffic_class: Some(header.traffic_class),
+            ..received.beside
         };
-        Some((packet, &bytes[at..]))
+        Some((header.source, beside, &bytes[at..]))
     }
 }
 
@@ -172,46 +171,12 @@ impl Wires for Crafted {
         }
         while let Some(received) = arrived(&self.udp, true, &mut self.buffer)? {
             if let Ok(number) = self.flow.udp_reply(&self.buffer[..received.length]) {
-                let packet = Unpacked::of_socket(received, self.flow.destination);
-                return Ok(Some(packet.says(number, Said::Datagram)));
+                let from = self.flow.destination;
+                let arrived = Arrived::new(number, from, Said::Datagram, &received.beside);
+                return Ok(Some(arrived));
             }
         }
         Ok(None)
-    }
-}
-
-/// What is known of a packet but for its content.
-struct Unpacked {
-    from: IpAddr,
-    stamp: Option<Nanos>,
-    ttl: Option<u8>,
-    traffic_class: Option<u8>,
-}
-
-impl Unpacked {
-    const fn of_socket(received: Received, from: IpAddr) -> Self {
-        Self {
-            from,
-            stamp: received.beside.software,
-            ttl: received.beside.ttl,
-            traffic_class: received.beside.traffic_class,
-        }
-    }
-
-    const fn says(&self, number: u16, said: Said) -> Arrived {
-        Arrived {
-            number,
-            at: Arrival::of_stamp(self.stamp),
-            answer: Answer {
-                at: 0,
-                from: self.from,
-                said,
-                seen: None,
-                labels: Vec::new(),
-                reply_ttl: self.ttl,
-                reply_traffic_class: self.traffic_class,
-            },
-        }
     }
 }
 
@@ -243,11 +208,7 @@ impl Opening<'_> {
         let method = self.method;
         move |source| match source.kind() {
             io::ErrorKind::PermissionDenied => OpenError::NoRawPrivilege,
-            _ => OpenError::Socket {
-                method,
-                what: what.to_owned(),
-                source,
-            },
+            _ => socket_error(method, what)(source),
         }
     }
 

@@ -102,9 +102,10 @@ impl Handshakes {
         let stream = handshake.socket.stream();
         let Some(error) = stream.take_error().ok().flatten() else {
             stream.peer_addr().ok()?;
-            let at = opened_after(&handshake.socket);
-            let nothing = Ancillary::default();
-            let opened = Arrived::new(number, at, target, Said::Open, &nothing);
+            let opened = Arrived {
+                at: opened_after(&handshake.socket),
+                ..Arrived::new(number, target, Said::Open, &Ancillary::default())
+            };
             self.under_way = None;
             return Some(opened);
         };
@@ -118,21 +119,14 @@ impl Handshakes {
         let mut told = None;
         let mut take = |beside: &Ancillary, _: &[u8]| {
             if let Some((by, said)) = icmp_error(beside) {
-                let at = Arrival::of_stamp(beside.software);
-                told.get_or_insert(Arrived::new(number, at, by, said, beside));
+                told.get_or_insert(Arrived::new(number, by, said, beside));
             }
         };
         // Nothing more can be said where the queue cannot be read.
         let _ = self.queue.read(handshake.socket.as_fd(), 1, &mut take);
         if told.is_none() && error.kind() == io::ErrorKind::ConnectionRefused {
             let nothing = Ancillary::default();
-            return Some(Arrived::new(
-                number,
-                Arrival::Read,
-                target,
-                Said::Closed,
-                &nothing,
-            ));
+            return Some(Arrived::new(number, target, Said::Closed, &nothing));
         }
         told
     }

@@ -5,7 +5,7 @@
 //! may quote no more than the UDP header, which is the same in all of them.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, connected, icmp_error, socket_error};
+use super::wires::{Arrived, Wires, connected, icmp_error, socket_error};
 use crate::prober::dns::first_number;
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
@@ -91,9 +91,8 @@ impl Questions {
     fn answered(&self, message: &[u8], beside: &Ancillary) -> Option<Arrived> {
         let number = self.number(message)?;
         dns::answer(message, &self.asked(number))?;
-        let at = Arrival::of_stamp(beside.software);
         let from = self.target.ip();
-        Some(Arrived::new(number, at, from, Said::Replied, beside))
+        Some(Arrived::new(number, from, Said::Replied, beside))
     }
 
     fn read_errors(&mut self) -> io::Result<()> {
@@ -103,8 +102,7 @@ impl Questions {
             if let Some((by, said)) = icmp_error(beside) {
                 // A short quote ends with the header.
                 let number = self.number(quote).unwrap_or(self.last);
-                let at = Arrival::of_stamp(beside.software);
-                found.push(Arrived::new(number, at, by, said, beside));
+                found.push(Arrived::new(number, by, said, beside));
             }
         });
         self.queue = queue;

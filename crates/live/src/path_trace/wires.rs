@@ -40,16 +40,6 @@ pub(super) enum Arrival {
     Read,
 }
 
-impl Arrival {
-    /// By its stamp, where it has one.
-    pub const fn of_stamp(stamp: Option<Nanos>) -> Self {
-        match stamp {
-            Some(stamp) => Arrival::Stamped(stamp),
-            None => Arrival::Read,
-        }
-    }
-}
-
 /// An answer that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Arrived {
@@ -62,17 +52,14 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// An answer that the kernel's own TCP or UDP has read.
-    pub const fn new(
-        number: u16,
-        at: Arrival,
-        from: IpAddr,
-        said: Said,
-        beside: &Ancillary,
-    ) -> Self {
+    /// An answer with what came beside it.
+    pub const fn new(number: u16, from: IpAddr, said: Said, beside: &Ancillary) -> Self {
         Self {
             number,
-            at,
+            at: match beside.software {
+                Some(stamp) => Arrival::Stamped(stamp),
+                None => Arrival::Read,
+            },
             answer: Answer {
                 at: 0,
                 from,
