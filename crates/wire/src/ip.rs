@@ -78,10 +78,7 @@ impl Header {
 
     /// Bytes of this header.
     pub const fn length(&self) -> usize {
-        match self.destination {
-            IpAddr::V4(_) => V4,
-            IpAddr::V6(_) => V6,
-        }
+        delaylab_model::headers::ip(self.destination.is_ipv6()) as usize
     }
 
     /// Writes the header of `packet`, which is as long as the buffer. Fragmentation is allowed.

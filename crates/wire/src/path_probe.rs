@@ -20,6 +20,7 @@
 
 use crate::ip::{Header, fold, sum};
 use crate::{EmitError, ParseError, field};
+use delaylab_model::headers;
 use field::{get_u16, get_u32, put, room};
 use std::net::IpAddr;
 
@@ -96,10 +97,7 @@ pub enum TcpReply {
 impl Flow {
     /// Bytes of a whole IP packet with so much payload.
     pub const fn packet_size(&self, payload: usize) -> usize {
-        let ip = match self.destination {
-            IpAddr::V4(_) => crate::ip::V4,
-            IpAddr::V6(_) => crate::ip::V6,
-        };
+        let ip = headers::ip(self.destination.is_ipv6()) as usize;
         ip + match self.transport {
             Transport::Tcp { .. } => TCP_HEADER,
             _ => UDP_HEADER + payload,

@@ -17,6 +17,7 @@ use delaylab_kernel::poller::Poller;
 use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::stream::StreamSocket;
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use delaylab_traffic::path_trace::Said;
@@ -161,10 +162,7 @@ fn socket(target: SocketAddr, source: SocketAddr) -> io::Result<Socket> {
 
 impl Wires for Handshakes {
     fn packet_size(&self) -> usize {
-        match self.target {
-            SocketAddr::V4(_) => delaylab_wire::ip::V4 + SYN,
-            SocketAddr::V6(_) => delaylab_wire::ip::V6 + SYN,
-        }
+        headers::ip(self.target.is_ipv6()) as usize + SYN
     }
 
     fn readable(&self) -> Vec<BorrowedFd<'_>> {

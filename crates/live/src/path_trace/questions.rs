@@ -14,6 +14,7 @@ use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{clock, random, socket_options as options};
 use delaylab_model::Nanos;
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::request::Question;
 use delaylab_traffic::path_trace::Said;
@@ -27,8 +28,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// The longest message that a server may send all the same.
 const LONGEST: usize = 4096;
-/// The header of a datagram.
-const UDP: usize = 8;
 
 /// Questions to one server.
 pub(super) struct Questions {
@@ -113,11 +112,8 @@ impl Questions {
 
 impl Wires for Questions {
     fn packet_size(&self) -> usize {
-        let ip = match self.target {
-            SocketAddr::V4(_) => delaylab_wire::ip::V4,
-            SocketAddr::V6(_) => delaylab_wire::ip::V6,
-        };
-        ip + UDP + self.message(0).map_or(0, |message| message.len())
+        let before = headers::of_datagrams(self.target.is_ipv6());
+        before as usize + self.message(0).map_or(0, |message| message.len())
     }
 
     fn readable(&self) -> Vec<BorrowedFd<'_>> {
