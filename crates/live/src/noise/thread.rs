@@ -6,6 +6,7 @@
 use super::clock_cost::{ClockCost, LONG, SHORT};
 use super::counters::Before;
 use super::events::Events;
+use super::occupancy::Spell;
 use super::processes::Processes;
 use super::sentinel::{self, Looks, Sentinel};
 use super::tracer::{Judge, Tracer};
@@ -107,11 +108,12 @@ impl Watching {
             wait = (wait * 2).min(LOOK);
             before.look_at_threads(&processes);
             self.read_clock(trial, SHORT, &mut events);
-            traced = traced.and_then(|()| self.drain(&mut judge, &mut events, &mut lost));
+            traced =
+                traced.and_then(|()| self.take_trace(false, &mut judge, &mut events, &mut lost));
             whose.look_at(events.take_threads());
         }
         let cost = self.cost(start, cpu_start);
-        traced = traced.and_then(|()| self.end_trace(&mut judge, &mut events, &mut lost));
+        traced = traced.and_then(|()| self.take_trace(true, &mut judge, &mut events, &mut lost));
         whose.look_at(events.take_threads());
         let (looked, sentinel_failed) =
             match sentinel.map(|started| started.and_then(Sentinel::finish)) {
@@ -159,17 +161,10 @@ impl Watching {
         Some(Sentinel::start(looks))
     }
 
-    fn drain(&mut self, judge: &mut Judge, events: &mut Events, lost: &mut u64) -> io::Result<()> {
-        let Some(tracer) = &mut self.tracer else {
-            return Ok(());
-        };
-        judge.look_around();
-        *lost += tracer.drain(|cpu, spell| judge.judge(cpu, spell, events))?;
-        Ok(())
-    }
-
-    fn end_trace(
+    /// Takes what was traced until now, or all of the trial once it is over.
+    fn take_trace(
         &mut self,
+        is_over: bool,
         judge: &mut Judge,
         events: &mut Events,
         lost: &mut u64,
@@ -178,7 +173,11 @@ impl Watching {
             return Ok(());
         };
         judge.look_around();
-        *lost += tracer.end(|cpu, spell| judge.judge(cpu, spell, events))?;
+        let found = |cpu: u16, spell: Spell<'_>| judge.judge(cpu, spell, events);
+        *lost += match is_over {
+            false => tracer.drain(found)?,
+            true => tracer.end(found)?,
+        };
         Ok(())
     }
 
