@@ -3,11 +3,12 @@
 use super::helper;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::{MICROSECOND, Nanos};
+use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::hint::black_box;
 
 /// One process of the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Burden {
     /// Computes without a pause on one CPU.
     Spin { cpu: usize },
@@ -20,7 +21,7 @@ pub(super) enum Burden {
 }
 
 impl Burden {
-    /// How arguments and messages call it.
+    /// How messages call it.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Burden::Spin { .. } => "spin",
@@ -31,31 +32,15 @@ impl Burden {
     }
 
     /// What [`Burden::parse`] reads.
-    pub(super) fn args(self) -> Vec<String> {
-        match self {
-            Burden::Spin { cpu } => vec![cpu.to_string()],
-            Burden::Daemon { period, burst } => vec![period.to_string(), burst.to_string()],
-            Burden::Memory { bytes } => vec![bytes.to_string()],
-            Burden::Timer { threads } => vec![threads.to_string()],
-        }
+    pub(super) fn argument(self) -> String {
+        // Plain data: this cannot fail.
+        serde_json::to_string(&self).unwrap_or_default()
     }
 
-    pub(super) fn parse(kind: &str, args: &[&str]) -> Option<Self> {
-        match (kind, args) {
-            ("spin", [cpu]) => Some(Burden::Spin {
-                cpu: cpu.parse().ok()?,
-            }),
-            ("daemon", [period, burst]) => {
-                let (period, burst) = (period.parse().ok()?, burst.parse().ok()?);
-                (period > 0 && burst >= 0).then_some(Burden::Daemon { period, burst })
-            }
-            ("memory", [bytes]) => Some(Burden::Memory {
-                bytes: bytes.parse().ok()?,
-            }),
-            ("timer", [threads]) => Some(Burden::Timer {
-                threads: threads.parse().ok()?,
-            }),
-            _ => None,
+    pub(super) fn parse(argument: &str) -> Option<Self> {
+        match serde_json::from_str(argument).ok()? {
+            Burden::Daemon { period, burst } if period <= 0 || burst < 0 => None,
+            burden => Some(burden),
         }
     }
 
@@ -164,11 +149,14 @@ mod tests {
     #[test]
     fn arguments_come_back() {
         for burden in ALL {
-            let args = burden.args();
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            assert_eq!(Burden::parse(burden.kind(), &args), Some(burden));
+            assert_eq!(Burden::parse(&burden.argument()), Some(burden));
         }
-        assert_eq!(Burden::parse("daemon", &["0", "1"]), None);
+        let never = Burden::Daemon {
+            period: 0,
+            burst: 1,
+        };
+        assert_eq!(Burden::parse(&never.argument()), None);
+        assert_eq!(Burden::parse("spin"), None);
     }
 
     #[test]

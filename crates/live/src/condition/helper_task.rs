@@ -61,10 +61,10 @@ fn task(args: impl IntoIterator<Item = OsString>) -> Option<Task> {
 fn parse(words: &[String]) -> Option<Task> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["guard"] => Some(Task::Guard),
-        [kind, parent, deadline, ref rest @ ..] => Some(Task::Burden {
+        ["burden", parent, deadline, burden] => Some(Task::Burden {
             parent: parent.parse().ok()?,
             deadline: deadline.parse().ok()?,
-            burden: Burden::parse(kind, rest)?,
+            burden: Burden::parse(burden)?,
         }),
         _ => None,
     }
@@ -89,7 +89,8 @@ mod tests {
     fn arguments_that_make_no_sense_make_no_task() {
         for bad in [
             &["d", MARK][..],
-            &["d", MARK, "spin", "x", "1", "0"],
+            &["d", MARK, "burden", "x", "1", "{\"Spin\":{\"cpu\":0}}"],
+            &["d", MARK, "burden", "1", "1", "spin"],
             &["d", MARK, "what", "1", "2"],
         ] {
             assert_eq!(parse(bad), Some(Task::Unknown), "{bad:?}");

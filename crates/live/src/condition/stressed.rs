@@ -131,10 +131,10 @@ impl Stressed {
 }
 
 fn start(burden: Burden, deadline: Nanos) -> Result<Child, ApplyError> {
-    let mut args = vec![std::process::id().to_string(), deadline.to_string()];
-    args.extend(burden.args());
+    let parent = std::process::id().to_string();
+    let args = [parent, deadline.to_string(), burden.argument()];
     let kind = burden.kind();
-    helper::spawn(kind, &args).map_err(|source| ApplyError::Load { kind, source })
+    helper::spawn("burden", &args).map_err(|source| ApplyError::Load { kind, source })
 }
 
 impl Drop for Stressed {
