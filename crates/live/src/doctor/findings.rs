@@ -67,11 +67,18 @@ impl Finding {
         }
     }
 
-    fn bad(self, state: FindingState, cost: impl Into<String>) -> Self {
+    fn degraded(self, cost: impl Into<String>) -> Self {
         Self {
-            state,
+            state: FindingState::Degraded,
             cost: Some(cost.into()),
             ..self
+        }
+    }
+
+    fn missing(self, cost: impl Into<String>) -> Self {
+        Self {
+            state: FindingState::Missing,
+            ..self.degraded(cost)
         }
     }
 
@@ -119,7 +126,7 @@ fn stamps(row: &MethodStamps) -> Finding {
         Ok(delivered) => delivered,
         Err(reason) => {
             let cost = format!("no {} probes over {}", row.method, row.family);
-            return Finding::ok(Area::Stamps, name, reason).bad(FindingState::Missing, cost);
+            return Finding::ok(Area::Stamps, name, reason).missing(cost);
         }
     };
     let lacks = |point: &StampPoint| !delivered.contains(&(*point, Delivery::Delivered));
@@ -128,21 +135,12 @@ fn stamps(row: &MethodStamps) -> Finding {
         return Finding::ok(Area::Stamps, name, "every kernel stamp is delivered");
     }
     let names: Vec<&str> = missing.iter().map(|point| point.name()).collect();
-    let finding = Finding::ok(
-        Area::Stamps,
-        name,
-        format!("not delivered: {}", names.join(", ")),
-    );
+    let seen = format!("not delivered: {}", names.join(", "));
+    let finding = Finding::ok(Area::Stamps, name, seen);
     if missing == [StampPoint::TSched] {
-        finding.bad(
-            FindingState::Degraded,
-            "send stack and local queue are one stage",
-        )
+        finding.degraded("send stack and local queue are one stage")
     } else {
-        finding.bad(
-            FindingState::Missing,
-            "host and network cannot be separated",
-        )
+        finding.missing("host and network cannot be separated")
     }
 }
 
@@ -153,31 +151,23 @@ fn icmp(checkup: &Checkup) -> Finding {
         (true, _) => finding("datagram, without privilege"),
         (false, true) => finding("raw, by CAP_NET_RAW"),
         (false, false) => finding("neither ping_group_range nor CAP_NET_RAW allows them")
-            .bad(FindingState::Missing, "no icmp probes")
+            .missing("no icmp probes")
             .remedy("sudo sysctl net.ipv4.ping_group_range=\"0 2147483647\""),
     }
 }
 
 fn nic_stamps(checkup: &Checkup) -> Finding {
+    let finding = |seen: String| Finding::ok(Area::Stamps, "NIC stamps", seen);
     let cost = "network includes driver and interrupt delay";
     let clocks = &checkup.host.ptp_clocks;
     if clocks.is_empty() {
-        return Finding::ok(
-            Area::Stamps,
-            "NIC stamps",
-            "no PTP hardware clock on this host",
-        )
-        .bad(FindingState::Degraded, cost);
+        return finding("no PTP hardware clock on this host".into()).degraded(cost);
     }
-    let finding = Finding::ok(
-        Area::Stamps,
-        "NIC stamps",
-        format!("PTP clocks: {}", clocks.join(", ")),
-    );
+    let finding = finding(format!("PTP clocks: {}", clocks.join(", ")));
     match checkup.access.nic_stamping {
         true => finding,
         false => finding
-            .bad(FindingState::Degraded, cost)
+            .degraded(cost)
             .maybe_remedy(checkup.access.setcap.clone()),
     }
 }
@@ -200,12 +190,10 @@ fn clock_source(checkup: &Checkup) -> Finding {
             "the clock stepped back {} times: no figure is to be trusted",
             checkup.clock.negative_steps
         );
-        finding.bad(FindingState::Missing, cost)
+        finding.missing(cost)
     } else if read.p50 > SLOW_READ {
         let cost = format!("each stamp of a probe's own costs {}", time(read.p50));
-        finding
-            .bad(FindingState::Degraded, cost)
-            .maybe_remedy(faster_source(checkup))
+        finding.degraded(cost).maybe_remedy(faster_source(checkup))
     } else {
         finding
     }
@@ -238,10 +226,7 @@ fn synchronisation(checkup: &Checkup) -> Finding {
 
 fn not_synchronised(finding: Finding) -> Finding {
     finding
-        .bad(
-            FindingState::Degraded,
-            "no one-way delay to other hosts, only its variation",
-        )
+        .degraded("no one-way delay to other hosts, only its variation")
         .remedy("run chrony or another NTP or PTP daemon")
 }
 
@@ -253,10 +238,7 @@ fn cpus(checkup: &Checkup) -> Finding {
     if count > 1 {
         finding
     } else {
-        finding.bad(
-            FindingState::Degraded,
-            "the prober shares its CPU with everything else",
-        )
+        finding.degraded("the prober shares its CPU with everything else")
     }
 }
 
@@ -286,7 +268,7 @@ fn gaps(checkup: &Checkup) -> Finding {
         (1.0 / lost).max(1.0)
     );
     finding
-        .bad(FindingState::Degraded, cost)
+        .degraded(cost)
         .remedy("stop other programs, and run the doctor again")
 }
 
@@ -312,17 +294,11 @@ fn wake_up(checkup: &Checkup) -> Finding {
             time(spread.p99)
         )
     };
-    let finding = Finding::ok(
-        Area::Noise,
-        "wake-up",
-        format!("a prober's sleep (timer slack 1 ns) ends {}", late(sleep)),
-    );
+    let seen = format!("a prober's sleep (timer slack 1 ns) ends {}", late(sleep));
+    let finding = Finding::ok(Area::Noise, "wake-up", seen);
     match row(Setting::Fifo).filter(|_| checkup.best_setting == Setting::Fifo) {
         Some(fifo) => finding
-            .bad(
-                FindingState::Degraded,
-                "a prober that sleeps is late by this, and reads replies late by it",
-            )
+            .degraded("a prober that sleeps is late by this, and reads replies late by it")
             .remedy(format!(
                 "`--condition quiet`: SCHED_FIFO measured better here, {}",
                 late(fifo)
@@ -333,10 +309,8 @@ fn wake_up(checkup: &Checkup) -> Finding {
 
 fn hypervisor(checkup: &Checkup) -> Finding {
     if checkup.host.virtualised {
-        Finding::ok(Area::Noise, "hardware", "virtual machine").bad(
-            FindingState::Degraded,
-            "the hypervisor can take a CPU away where no stamp shows it",
-        )
+        Finding::ok(Area::Noise, "hardware", "virtual machine")
+            .degraded("the hypervisor can take a CPU away where no stamp shows it")
     } else {
         Finding::ok(Area::Noise, "hardware", "no hypervisor seen")
     }
@@ -348,7 +322,7 @@ fn fifo(checkup: &Checkup) -> Finding {
         (true, Setting::Fifo) => finding("allowed"),
         (true, _) => finding("allowed; measured no better here for a prober that sleeps"),
         (false, _) => finding("not allowed")
-            .bad(FindingState::Missing, "other programs can delay the prober")
+            .missing("other programs can delay the prober")
             .maybe_remedy(checkup.access.setcap.clone()),
     }
 }
@@ -358,25 +332,18 @@ fn memory(checkup: &Checkup) -> Finding {
         Finding::ok(Area::Quiet, "memory lock", "allowed")
     } else {
         Finding::ok(Area::Quiet, "memory lock", "limited")
-            .bad(FindingState::Missing, "a page fault can delay the prober")
+            .missing("a page fault can delay the prober")
             .remedy("ulimit -l unlimited, where the hard limit allows it; or run as root")
     }
 }
 
 fn idle_states(checkup: &Checkup) -> Finding {
-    if checkup.access.cpu_dma_latency {
-        Finding::ok(Area::Quiet, "idle states", "can be held off")
-    } else {
-        Finding::ok(
-            Area::Quiet,
-            "idle states",
-            "/dev/cpu_dma_latency cannot be opened",
-        )
-        .bad(
-            FindingState::Missing,
-            "a CPU that sleeps deeply wakes late, and seems to be the network",
-        )
-        .remedy("run as root, or give your group write access to /dev/cpu_dma_latency")
+    let finding = |seen: &str| Finding::ok(Area::Quiet, "idle states", seen);
+    match checkup.access.cpu_dma_latency {
+        true => finding("can be held off"),
+        false => finding("/dev/cpu_dma_latency cannot be opened")
+            .missing("a CPU that sleeps deeply wakes late, and seems to be the network")
+            .remedy("run as root, or give your group write access to /dev/cpu_dma_latency"),
     }
 }
 
@@ -384,15 +351,10 @@ fn cpuset(checkup: &Checkup) -> Finding {
     let finding = |seen: &str| Finding::ok(Area::Quiet, "own cpuset", seen);
     match checkup.access.cpuset {
         Some(2) => finding("a partition can be made (cgroup v2)"),
-        Some(_) => finding("exclusive among cpusets only (cgroup v1)").bad(
-            FindingState::Degraded,
-            "programs outside of any cpuset may still run on the prober's CPU",
-        ),
+        Some(_) => finding("exclusive among cpusets only (cgroup v1)")
+            .degraded("programs outside of any cpuset may still run on the prober's CPU"),
         None => finding("none can be made")
-            .bad(
-                FindingState::Missing,
-                "other programs may run on the prober's CPU",
-            )
+            .missing("other programs may run on the prober's CPU")
             .remedy("run as root, where the cpuset controller is offered"),
     }
 }
@@ -402,10 +364,7 @@ fn leftovers(checkup: &Checkup) -> Option<Finding> {
     let seen = format!("cpusets of runs that were killed: {}", left.join(", "));
     (!left.is_empty()).then(|| {
         Finding::ok(Area::Quiet, "leftovers", seen)
-            .bad(
-                FindingState::Degraded,
-                "their CPUs may be closed to other programs",
-            )
+            .degraded("their CPUs may be closed to other programs")
             .remedy(format!(
                 "sudo rmdir {}; the next `--condition quiet` does it too",
                 left.join(" ")
@@ -416,19 +375,13 @@ fn leftovers(checkup: &Checkup) -> Option<Finding> {
 fn stamp_port(checkup: &Checkup) -> Finding {
     if checkup.access.stamp_port_in_use {
         Finding::ok(Area::Reflector, "STAMP port 862", "another program has it")
-            .bad(
-                FindingState::Degraded,
-                "`delaylab reflect` cannot serve STAMP there",
-            )
+            .degraded("`delaylab reflect` cannot serve STAMP there")
             .remedy("`ss -ulnp sport = :862` names the program; or reflect with --stamp-port or --no-stamp")
     } else if checkup.access.stamp_port {
         Finding::ok(Area::Reflector, "STAMP port 862", "can be bound")
     } else {
         Finding::ok(Area::Reflector, "STAMP port 862", "is privileged here")
-            .bad(
-                FindingState::Degraded,
-                "other STAMP senders must be set to another port",
-            )
+            .degraded("other STAMP senders must be set to another port")
             .maybe_remedy(checkup.access.setcap.clone())
     }
 }
