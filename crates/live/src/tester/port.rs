@@ -49,36 +49,30 @@ impl Port {
     ///
     /// # Errors
     /// When it is not there, is down, or has nothing at its other end.
-    pub fn of_this_host(interface: &str) -> Result<Self, TesterError> {
-        let interface_name = || interface.to_owned();
-        let place = Path::new(INTERFACES).join(interface);
-        if interface.is_empty() || interface.contains('/') || !place.is_dir() {
-            return Err(TesterError::NoInterface {
-                interface: interface_name(),
-            });
+    pub fn of_this_host(name: &str) -> Result<Self, TesterError> {
+        let interface = name.to_owned();
+        let place = Path::new(INTERFACES).join(name);
+        if name.is_empty() || name.contains('/') || !place.is_dir() {
+            return Err(TesterError::NoInterface { interface });
         }
         let failed = |source| TesterError::Interface {
-            interface: interface_name(),
+            interface: name.to_owned(),
             source,
         };
         let read = |what: &str| std::fs::read_to_string(place.join(what)).map_err(failed);
         let flags = read("flags")?;
         let flags = u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).unwrap_or(0);
         if flags & IFF_UP == 0 {
-            return Err(TesterError::Down {
-                interface: interface_name(),
-            });
+            return Err(TesterError::Down { interface });
         }
         if read("carrier").is_ok_and(|carrier| carrier.trim() == "0") {
-            return Err(TesterError::NoCarrier {
-                interface: interface_name(),
-            });
+            return Err(TesterError::NoCarrier { interface });
         }
         let odd = |what: &str| failed(io::Error::other(format!("its {what} cannot be read")));
         let mac = parse_mac(read("address")?.trim()).ok_or_else(|| odd("address"))?;
         let mtu = read("mtu")?.trim().parse().map_err(|_| odd("MTU"))?;
         Ok(Self {
-            interface: interface_name(),
+            interface,
             mac,
             mtu: Some(mtu),
             enter: None,

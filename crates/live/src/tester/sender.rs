@@ -121,45 +121,52 @@ pub(super) fn send(
 ) -> Result<Vec<Vec<Sent>>, TesterError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("frame-sender".to_owned());
-        let sending = thread.spawn_scoped(scope, || {
-            let _ = scheduling::set_timer_slack(1);
-            let _ = wait::keep_deadlines_over_stops();
-            if rate(&streams) <= MOST_FRAMES_A_SECOND {
-                // Without the privilege it is an ordinary thread, and its self-check says when it was late.
-                let _ = Scheduling::fifo(PRIORITY).apply();
-            }
-            let mut awake = Awake::new(EARLY, MOST_AWAKE);
-            let mut lines = vec![Line::default(); ports.len()];
-            while let Some((slot, at)) = next(&streams, &lines) {
-                if stop.is_asked() {
-                    break;
-                }
-                if clock::monotonic() - (start + slot) > GIVE_UP_BEHIND {
-                    streams.iter_mut().for_each(Sending::give_up);
-                    break;
-                }
-                wait_until(start + at, &mut awake);
-                for stream in &mut streams {
-                    let line = &mut lines[stream.port];
-                    // In turns, so that none waits for another that has fallen behind.
-                    for _ in 0..TURN {
-                        let Some(slot) = stream.due() else {
-                            break;
-                        };
-                        let now = clock::monotonic() - start;
-                        if line.at(slot) > now {
-                            break;
-                        }
-                        one(stream, &ports[stream.port], start + slot);
-                        line.carries(slot, now, stream.line_time);
-                    }
-                }
-            }
-        });
+        let sending = thread.spawn_scoped(scope, || send_in_time(&mut streams, ports, start, stop));
         joined(sending.map_err(TesterError::Thread)?.join());
         Ok::<_, TesterError>(())
     })?;
     Ok(streams.into_iter().map(|stream| stream.sent).collect())
+}
+
+/// The thread's whole life.
+fn send_in_time(streams: &mut [Sending], ports: &[Opened], start: Nanos, stop: &Stop) {
+    let _ = scheduling::set_timer_slack(1);
+    let _ = wait::keep_deadlines_over_stops();
+    if rate(streams) <= MOST_FRAMES_A_SECOND {
+        // Without the privilege it is an ordinary thread, and its self-check says when it was late.
+        let _ = Scheduling::fifo(PRIORITY).apply();
+    }
+    let mut awake = Awake::new(EARLY, MOST_AWAKE);
+    let mut lines = vec![Line::default(); ports.len()];
+    while let Some((slot, at)) = next(streams, &lines) {
+        if stop.is_asked() {
+            return;
+        }
+        if clock::monotonic() - (start + slot) > GIVE_UP_BEHIND {
+            streams.iter_mut().for_each(Sending::give_up);
+            return;
+        }
+        wait_until(start + at, &mut awake);
+        for stream in &mut *streams {
+            let port = stream.port;
+            turn(stream, &ports[port], &mut lines[port], start);
+        }
+    }
+}
+
+/// The frames of a stream that are due: in turns, so that none waits for another that has fallen behind.
+fn turn(stream: &mut Sending, port: &Opened, line: &mut Line, start: Nanos) {
+    for _ in 0..TURN {
+        let Some(slot) = stream.due() else {
+            return;
+        };
+        let now = clock::monotonic() - start;
+        if line.at(slot) > now {
+            return;
+        }
+        one(stream, port, start + slot);
+        line.carries(slot, now, stream.line_time);
+    }
 }
 
 /// When the next frame is due, and when its line is free for it, from the trial's start.
