@@ -2,7 +2,7 @@
 
 use crate::disk::Disk;
 use crate::error::StoreError;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// What a file is called until it is whole.
@@ -110,15 +110,16 @@ pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<(), StoreErr
 
 /// Removes a file that may be gone already.
 pub(crate) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
-    match disk.remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::at(path)(error)),
-        _ => Ok(()),
-    }
+    gone(disk.remove_file(path), path)
 }
 
 /// Removes a folder, which may be gone already, and what is in it.
 pub(crate) fn remove_folder(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
-    match disk.remove_dir_all(path) {
+    gone(disk.remove_dir_all(path), path)
+}
+
+fn gone(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
+    match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::at(path)(error)),
         _ => Ok(()),
     }
