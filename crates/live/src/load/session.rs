@@ -204,11 +204,7 @@ impl Session {
                     whose_overflow: Whose::Own,
                 });
             }
-            Err(error) => {
-                let why = no_longer_says(&error, ANSWER_WITHIN);
-                let unknown = format!("the other end no longer says what arrived: {why}");
-                report.failed.get_or_insert(unknown);
-            }
+            Err(error) => unanswered(report, "the other end no longer says what arrived", &error),
         }
     }
 
@@ -253,12 +249,17 @@ fn take_from_sender(asked: io::Result<Counted>, report: &mut StreamReport) {
             report.retransmits = Some(counted.sender.retransmits.into());
             report.held_back = held_back(&counted);
         }
-        Err(error) => {
-            let why = no_longer_says(&error, ANSWER_WITHIN);
-            let unknown = format!("the reflector no longer says what it sent again: {why}");
-            report.failed.get_or_insert(unknown);
-        }
+        Err(error) => unanswered(
+            report,
+            "the reflector no longer says what it sent again",
+            &error,
+        ),
     }
+}
+
+fn unanswered(report: &mut StreamReport, what: &str, error: &io::Error) {
+    let why = no_longer_says(error, ANSWER_WITHIN);
+    report.failed.get_or_insert(format!("{what}: {why}"));
 }
 
 /// Has every packet been taken? What the buffer had no room for may be others'.

@@ -333,6 +333,15 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
     }
 }
 
+/// Which stamp an entry of a connection's error queue holds, and of which byte.
+pub(super) const fn stamp_of_byte(beside: &Ancillary) -> Option<(StampPoint, u32)> {
+    match beside.error {
+        Some(QueuedError::Stamp { point, id }) => Some((point, id)),
+        Some(QueuedError::Acknowledged { id }) => Some((StampPoint::TAck, id)),
+        _ => None,
+    }
+}
+
 /// A departure entry holds a software time, a NIC time, or both.
 pub(super) fn for_each_stamp(
     beside: &Ancillary,

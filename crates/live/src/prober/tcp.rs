@@ -5,14 +5,14 @@
 
 use super::arrival::ReplyArrival;
 use super::channel::{Channel, Decoded, FinalReport, KeptFor, QueueEvent, ReflectorTime};
-use super::datagram::{Parsed, for_each_stamp, reply};
+use super::datagram::{Parsed, for_each_stamp, reply, stamp_of_byte};
 use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
 use super::open::{self, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::what_it_says;
 use crate::connections::CONGESTION_CONTROL;
-use delaylab_kernel::ancillary::{Ancillary, QueuedError};
+use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::socket_options as options;
@@ -21,7 +21,7 @@ use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::method::Method;
 use delaylab_model::probe::StampRequest;
-use delaylab_model::trial::{RecordFacts, StampPoint};
+use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_traffic::prober::{self, FromServer};
@@ -445,10 +445,8 @@ impl Channel for TcpChannel {
     ) -> io::Result<bool> {
         let size = self.request.len() as u64;
         self.queue.read(self.socket.as_fd(), expected, |beside, _| {
-            let (point, id) = match beside.error {
-                Some(QueuedError::Stamp { point, id }) => (point, id),
-                Some(QueuedError::Acknowledged { id }) => (StampPoint::TAck, id),
-                _ => return,
+            let Some((point, id)) = stamp_of_byte(beside) else {
+                return;
             };
             if let Some(seq) = request_ending_at(id, last, size) {
                 for_each_stamp(beside, point, |point, at| {

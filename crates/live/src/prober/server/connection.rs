@@ -246,16 +246,21 @@ impl Connection {
             return Ok(());
         }
         let request = self.conversation.request(seq);
+        self.make_ready(request)?;
+        self.sealed = Some(seq);
+        Ok(())
+    }
+
+    fn make_ready(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         self.out.clear();
         self.written = 0;
         match &mut self.tls {
-            None => self.out = request,
+            None => self.out = bytes,
             Some(tls) => {
-                tls.seal(&request)?;
+                tls.seal(&bytes)?;
                 tls.pour(&mut self.out);
             }
         }
-        self.sealed = Some(seq);
         Ok(())
     }
 
@@ -342,15 +347,7 @@ impl Connection {
         if unsent.is_empty() {
             return Ok(());
         }
-        self.out.clear();
-        self.written = 0;
-        match &mut self.tls {
-            None => self.out = unsent,
-            Some(tls) => {
-                tls.seal(&unsent)?;
-                tls.pour(&mut self.out);
-            }
-        }
+        self.make_ready(unsent)?;
         self.flush()
     }
 

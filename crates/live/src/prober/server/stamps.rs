@@ -1,10 +1,8 @@
 //! Which request a stamp is of: the kernel numbers them by the offset of a send call's last byte.
 
 use crate::prober::channel::QueueEvent;
-use crate::prober::datagram::for_each_stamp;
-use delaylab_kernel::ancillary::QueuedError;
+use crate::prober::datagram::{for_each_stamp, stamp_of_byte};
 use delaylab_kernel::error_queue::ErrorQueue;
-use delaylab_model::trial::StampPoint;
 use std::os::fd::BorrowedFd;
 
 /// Requests of which stamps may still come.
@@ -62,10 +60,8 @@ impl RequestStamps {
         self.waiting = false;
         let (ends, due) = (self.ends, &mut self.due);
         let read = queue.read(socket, STAMPED * STAMPS as usize, |beside, _| {
-            let (point, id) = match beside.error {
-                Some(QueuedError::Stamp { point, id }) => (point, id),
-                Some(QueuedError::Acknowledged { id }) => (StampPoint::TAck, id),
-                _ => return,
+            let Some((point, id)) = stamp_of_byte(beside) else {
+                return;
             };
             if let Some(seq) = whose(&ends, id) {
                 *due = due.saturating_sub(1);
