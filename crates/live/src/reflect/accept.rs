@@ -10,6 +10,7 @@ use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::admission::{Full, Limits, Share};
 use delaylab_traffic::reflector::Policy;
+use delaylab_traffic::reflector::load::Taken;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -165,6 +166,24 @@ pub fn read(
         }
     }
     Ok(true)
+}
+
+/// Tells the state machine of so many bytes, and of none until the limits hold the session back no longer. False: it is
+/// over.
+pub fn obey(
+    shared: &Shared<'_>,
+    length: usize,
+    mut tell: impl FnMut(usize) -> io::Result<Taken>,
+) -> io::Result<bool> {
+    let mut taken = tell(length)?;
+    while let Taken::Wait(pause) = taken {
+        if shared.stopped() {
+            return Ok(false);
+        }
+        let _ = clock::sleep_until(clock::monotonic() + pause);
+        taken = tell(0)?;
+    }
+    Ok(taken != Taken::Close)
 }
 
 /// The connection is gone already, or was none.

@@ -1,11 +1,11 @@
 //! Load that a prober fetches: bulk TCP over the connection that it made.
 
-use super::accept::read;
+use super::accept::{obey, read};
 use super::{Shared, now};
 use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE, is_nothing};
 use crate::payload;
+use delaylab_kernel::socket_options;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
-use delaylab_kernel::{clock, socket_options};
 use delaylab_model::probe::Fill;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::load::{LoadRef, Sending, Taken};
@@ -75,15 +75,8 @@ fn keep_full(socket: &StreamSocket, session: LoadRef, shared: &Shared<'_>) -> io
             Err(error) => return Err(error),
         };
         written += length as u64;
-        let mut taken = told(socket, session, length, (first, written), shared)?;
-        while let Taken::Wait(pause) = taken {
-            if shared.stopped() {
-                return Ok(());
-            }
-            let _ = clock::sleep_until(clock::monotonic() + pause);
-            taken = told(socket, session, 0, (first, written), shared)?;
-        }
-        if taken == Taken::Close {
+        let tell = |length| told(socket, session, length, (first, written), shared);
+        if !obey(shared, length, tell)? {
             return Ok(());
         }
     }

@@ -12,7 +12,7 @@ use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_traffic::reflector::load::{LoadOpening, LoadRef, Taken};
+use delaylab_traffic::reflector::load::{LoadOpening, LoadRef};
 use delaylab_wire::control;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -161,15 +161,8 @@ fn take(
             },
             Err(error) => return Err(error),
         };
-        let mut taken = shared.sink().bytes(now(), session, length);
-        while let Taken::Wait(pause) = taken {
-            if shared.stopped() {
-                return Ok(());
-            }
-            let _ = clock::sleep_until(clock::monotonic() + pause);
-            taken = shared.sink().bytes(now(), session, 0);
-        }
-        if taken == Taken::Close {
+        let tell = |length| Ok(shared.sink().bytes(now(), session, length));
+        if !accept::obey(shared, length, tell)? {
             return Ok(());
         }
     }
