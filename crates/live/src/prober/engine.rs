@@ -165,15 +165,9 @@ struct LocalErrors {
 /// A send call.
 struct Sent {
     t_send: Nanos,
-    clock_read: ClockRead,
+    /// Reading the clock took long.
+    is_slow: bool,
     result: io::Result<()>,
-}
-
-/// How long reading the clock took.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ClockRead {
-    Quick,
-    Slow,
 }
 
 impl<'a, C: Channel> Engine<'a, C> {
@@ -410,11 +404,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         if sent.result.as_ref().is_err_and(is_pending) {
             // The call reported an earlier packet's refusal and sent nothing: say whose, try again.
             self.drain_queue()?;
-            let first = sent.clock_read;
+            let was_slow = sent.is_slow;
             sent = self.transmit();
-            if first == ClockRead::Slow {
-                sent.clock_read = first;
-            }
+            sent.is_slow |= was_slow;
         }
         self.last_sent = sent.t_send;
         match sent.result {
@@ -429,7 +421,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             Err(error) => self.send_failed(t_intended, sent.t_send, &error)?,
         }
         // There is a record to be marked only now.
-        self.note(sent.clock_read, seq);
+        self.note(sent.is_slow, seq);
         self.pending_stamps += 2;
         self.since_housekeeping += 1;
         if self.since_housekeeping >= HOUSEKEEPING_EVERY {
@@ -442,34 +434,27 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     #[inline]
     fn transmit(&mut self) -> Sent {
-        let (t_send, clock_read) = self.read_clock(clock::monotonic());
+        let (t_send, is_slow) = self.read_clock(clock::monotonic());
         Sent {
             t_send,
-            clock_read,
+            is_slow,
             result: self.channel.transmit(),
         }
     }
 
-    /// Reads the clock, `before` being its last reading. Whatever is under way is marked where the clocks have moved.
+    /// Reads the clock, `before` being its last reading, and says whether that took long. Whatever is under way is marked where
+    /// the clocks have moved.
     #[inline]
-    fn read_clock(&mut self, before: Nanos) -> (Nanos, ClockRead) {
+    fn read_clock(&mut self, before: Nanos) -> (Nanos, bool) {
         let (now, event) = self.clocks.now_bracketed(before);
         if matches!(event, ClockEvent::Step | ClockEvent::Suspend) {
             self.prober.clock_event(event);
         }
-        let slow = event == ClockEvent::SlowClockRead;
-        (
-            now,
-            if slow {
-                ClockRead::Slow
-            } else {
-                ClockRead::Quick
-            },
-        )
+        (now, event == ClockEvent::SlowClockRead)
     }
 
-    fn note(&mut self, clock_read: ClockRead, seq: u64) {
-        if clock_read == ClockRead::Slow {
+    fn note(&mut self, is_slow: bool, seq: u64) {
+        if is_slow {
             self.prober.slow_clock_read(seq);
         }
     }
@@ -569,7 +554,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
         let t_recv = clock::monotonic();
         // Before any reply is taken: all that was under way until now is marked where the clocks have moved.
-        let (_, clock_read) = self.read_clock(t_recv);
+        let (_, is_slow) = self.read_clock(t_recv);
         let last = self.prober.next_seq().saturating_sub(1);
         while let Some(decoded) = self.channel.decode(last) {
             match decoded {
@@ -585,7 +570,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                     let seq = reply.seq;
                     self.heard = self.heard.max(seq + 1);
                     self.take_reply(reply, t_recv);
-                    self.note(clock_read, seq);
+                    self.note(is_slow, seq);
                     if let Some(follow_up) = follow_up {
                         self.take_follow_up(follow_up, t_recv);
                     }
