@@ -8,26 +8,16 @@ use delaylab_wire::tcp;
 /// Why a request of this payload is too short; `None` where it is not.
 pub fn too_short(method: Method, payload: u32, with_key: bool) -> Option<String> {
     let tag = if with_key { " and its 16-byte tag" } else { "" };
-    let (least, what) = match method {
-        Method::Udp => (
-            echo::smallest(Mode::Plain, with_key),
-            format!("udp needs at least {{}} B for its header{tag}"),
-        ),
-        Method::Tcp => (
-            tcp::smallest_request(with_key),
-            format!("a tcp request needs at least {{}} B for its header{tag}"),
-        ),
-        Method::Stamp => {
-            let (form, key) = match with_key {
-                true => (Form::Authenticated, " with a key"),
-                false => (Form::Unauthenticated, ""),
-            };
-            (form.size(), format!("stamp{key} needs at least {{}} B"))
-        }
+    let header = format!(" for its header{tag}");
+    let (least, what, why) = match method {
+        Method::Udp => (echo::smallest(Mode::Plain, with_key), "udp", &*header),
+        Method::Tcp => (tcp::smallest_request(with_key), "a tcp request", &*header),
+        Method::Stamp if with_key => (Form::Authenticated.size(), "stamp with a key", ""),
+        Method::Stamp => (Form::Unauthenticated.size(), "stamp", ""),
         _ => return None,
     };
-    let what = what.replace("{}", &least.to_string());
-    ((payload as usize) < least).then(|| format!("{what}, not {payload} B"))
+    ((payload as usize) < least)
+        .then(|| format!("{what} needs at least {least} B{why}, not {payload} B"))
 }
 
 #[cfg(test)]
