@@ -102,13 +102,11 @@ impl<'a> IcmpError<'a> {
     pub fn parse(message: &'a [u8], v6: bool) -> Result<Self, ParseError> {
         at_least(message, HEADER)?;
         let (kind, code) = (message[0], message[1]);
-        let (reason, quoted) = if v6 {
-            let reason = Reason::read(kind, code, message, true)?;
-            let told = matches!(kind, 1 | 3);
-            (reason, usize::from(message[4]) * 8 * usize::from(told))
-        } else {
-            let reason = Reason::read(kind, code, message, false)?;
-            (reason, usize::from(message[5]) * 4)
+        let reason = Reason::read(kind, code, message, v6)?;
+        let quoted = match (v6, kind) {
+            (true, 1 | 3) => usize::from(message[4]) * 8,
+            (true, _) => 0,
+            (false, _) => usize::from(message[5]) * 4,
         };
         let body = &message[HEADER..];
         let (quote, extension) = split(body, quoted);
