@@ -53,27 +53,15 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
 }
 
 fn of_the_path(path: &Path) -> Result<(), Refusal> {
+    const TARGET: &str = "a testbed has its own hosts: leave it out, or run the live world";
+    const ABR: &str = "real TCP and UDP are no ABR sources: run it in the world sim";
+    const SHAPER: &str = "hosts here send as they please: give it under [in.sim.path]";
+    const HOST: &str = "hosts here cost what they cost: give it under [in.sim.path.host]";
     let not_here = &[
-        (
-            "target",
-            path.target.is_some(),
-            "a testbed has its own hosts: leave it out, or run the live world",
-        ),
-        (
-            "abr",
-            path.abr.is_some(),
-            "real TCP and UDP are no ABR sources: run it in the world sim",
-        ),
-        (
-            "shaper",
-            path.shaper.is_some(),
-            "hosts here send as they please: give it under [in.sim.path]",
-        ),
-        (
-            "host",
-            path.host.is_some(),
-            "hosts here cost what they cost: give it under [in.sim.path.host]",
-        ),
+        ("target", path.target.is_some(), TARGET),
+        ("abr", path.abr.is_some(), ABR),
+        ("shaper", path.shaper.is_some(), SHAPER),
+        ("host", path.host.is_some(), HOST),
     ];
     none_given("path", not_here)
 }
@@ -137,20 +125,16 @@ fn of_the_lines(path: &Path, built: &Built) -> Result<(), Refusal> {
 }
 
 fn of_the_queues(path: &Path) -> Result<(), Refusal> {
+    const REMARK: &str = "routers re-mark: use the topology routed or two-paths";
+    const ROUTE: &str =
+        "switches know one way to each host: use the topology two-paths, or routers";
     known_classes(path)?;
-    if !path.remark.is_empty() && !is_routed(path) {
-        return refuse(
-            "path.remark",
-            "routers re-mark: use the topology routed or two-paths",
-        );
-    }
-    if !path.route.is_empty() && !is_routed(path) {
-        return refuse(
-            "path.route",
-            "switches know one way to each host: use the topology two-paths, or routers",
-        );
-    }
-    Ok(())
+    let switched = !is_routed(path);
+    let of_routers = &[
+        ("remark", switched && !path.remark.is_empty(), REMARK),
+        ("route", switched && !path.route.is_empty(), ROUTE),
+    ];
+    none_given("path", of_routers)
 }
 
 fn of_the_probes(trial: &Trial, built: &Built) -> Result<(), Refusal> {
@@ -315,34 +299,26 @@ fn of_soft_switches_alone(section: &Switch) -> Result<(), Refusal> {
 }
 
 fn of_a_soft_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
+    const NO_SOURCES: &str = "tells ABR sources or neighbours what to do, and real hosts are neither: run it in the world sim";
+    const WHOLE: &str =
+        "frames are forwarded whole here, also where cells are charged: leave it out";
+    const NO_CROSSBAR: &str =
+        "moves cells, and frames are forwarded whole here: run it in the world sim";
     let discipline = section.discipline.unwrap_or(Discipline::Fifo);
     if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
         return refuse("path.switch.pause", why);
     }
-    if matches!(
+    let asks_others = matches!(
         discipline,
         Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit
-    ) {
-        return refuse(
-            "path.switch.discipline",
-            "tells ABR sources or neighbours what to do, and real hosts are neither: run it in the world sim",
-        );
-    }
-    if section
-        .packet_discard
-        .is_some_and(|how| how != Default::default())
-    {
-        return refuse(
-            "path.switch.packet_discard",
-            "frames are forwarded whole here, also where cells are charged: leave it out",
-        );
-    }
-    if section.crossbar.is_some() {
-        return refuse(
-            "path.switch.crossbar",
-            "moves cells, and frames are forwarded whole here: run it in the world sim",
-        );
-    }
+    );
+    let discards = section.packet_discard.unwrap_or_default() != PacketDiscard::None;
+    let not_there = &[
+        ("discipline", asks_others, NO_SOURCES),
+        ("packet_discard", discards, WHOLE),
+        ("crossbar", section.crossbar.is_some(), NO_CROSSBAR),
+    ];
+    none_given("path.switch", not_there)?;
     super::queues(section, path, built.framing).map(drop)
 }
 
@@ -352,58 +328,18 @@ fn of_a_kernel_queue(
     path: &Path,
     built: &Built,
 ) -> Result<(), Refusal> {
-    let netem = discipline == Discipline::KernelNetem;
+    const NO_DELAY: &str = "the kernel's queues add no propagation: leave it out, or use a soft switch (like \"fifo\")";
+    const NO_CELLS: &str =
+        "the kernel's queues charge frames and no cells: use a soft switch (like \"fifo\")";
     let delayed = built.network.ports.iter().any(|port| port.propagation > 0);
-    if delayed {
-        return refuse(
-            "path.propagation",
-            "the kernel's queues add no propagation: leave it out, or use a soft switch (like \"fifo\")",
-        );
-    }
-    if in_cells(built.framing) {
-        return refuse(
-            "path.framing",
-            "the kernel's queues charge frames and no cells: use a soft switch (like \"fifo\")",
-        );
-    }
+    let not_of_the_kernel = &[
+        ("propagation", delayed, NO_DELAY),
+        ("framing", in_cells(built.framing), NO_CELLS),
+    ];
+    none_given("path", not_of_the_kernel)?;
     of_what_no_kernel_has(section)?;
-    if section.queue_buffer.is_some() && discipline != Discipline::KernelHtb {
-        return refuse(
-            "path.switch.queue_buffer",
-            "there are no class queues here: use kernel-htb or a soft switch (like \"wfq\")",
-        );
-    }
-    if netem && section.burst.is_some() {
-        return refuse(
-            "path.switch.burst",
-            "netem has no bucket that could leave at once: use kernel-tbf",
-        );
-    }
-    let frame = largest_frame(built.mtu);
-    // htb lets the bucket go below zero.
-    let is_exact = discipline != Discipline::KernelHtb;
-    if let Some(burst) = section.burst.filter(|burst| is_exact && burst.0 < frame) {
-        let why = format!(
-            "{} B have no room for a frame of {frame} B, which tbf then drops: raise it, or set a smaller `path.mtu`",
-            burst.0
-        );
-        return refuse("path.switch.burst", why);
-    }
-    let latency = section.latency.is_some_and(|Duration(latency)| latency > 0);
-    let impair = section.impair.unwrap_or_default();
-    if !netem && (latency || impair != Impair::default()) {
-        let field = if latency { "latency" } else { "impair" };
-        return refuse(
-            format!("path.switch.{field}"),
-            "tbf and htb queue and do nothing else: use kernel-netem or a soft switch (like \"fifo\")",
-        );
-    }
-    if netem && (impair.flood > Share(0) || impair.reorder > Share(0)) {
-        return refuse(
-            "path.switch.impair",
-            "netem is asked for loss, duplication and corruption here: use a soft switch (like \"fifo\")",
-        );
-    }
+    of_the_kernels_bucket(discipline, section, built)?;
+    of_the_kernels_impairments(discipline, section)?;
     let rate = path.rate.map_or(0, |rate| rate.0);
     super::kernel_queue::commands(discipline, section, path, "x", rate.max(1), built.mtu)?;
     match features_of(discipline).iter().find(|it| !it.is_there()) {
@@ -415,6 +351,49 @@ fn of_a_kernel_queue(
         ),
         None => Ok(()),
     }
+}
+
+fn of_the_kernels_bucket(
+    discipline: Discipline,
+    section: &Switch,
+    built: &Built,
+) -> Result<(), Refusal> {
+    const NO_CLASSES: &str =
+        "there are no class queues here: use kernel-htb or a soft switch (like \"wfq\")";
+    const NO_BUCKET: &str = "netem has no bucket that could leave at once: use kernel-tbf";
+    let [netem, htb] = [Discipline::KernelNetem, Discipline::KernelHtb].map(|it| it == discipline);
+    let (queues, burst) = (section.queue_buffer.is_some(), section.burst.is_some());
+    let not_there = &[
+        ("queue_buffer", queues && !htb, NO_CLASSES),
+        ("burst", burst && netem, NO_BUCKET),
+    ];
+    none_given("path.switch", not_there)?;
+    let frame = largest_frame(built.mtu);
+    // htb lets the bucket go below zero.
+    if let Some(burst) = section.burst.filter(|burst| !htb && burst.0 < frame) {
+        let why = format!(
+            "{} B have no room for a frame of {frame} B, which tbf then drops: raise it, or set a smaller `path.mtu`",
+            burst.0
+        );
+        return refuse("path.switch.burst", why);
+    }
+    Ok(())
+}
+
+fn of_the_kernels_impairments(discipline: Discipline, section: &Switch) -> Result<(), Refusal> {
+    const NO_MORE: &str = "netem is asked for loss, duplication and corruption here: use a soft switch (like \"fifo\")";
+    const QUEUES: &str =
+        "tbf and htb queue and do nothing else: use kernel-netem or a soft switch (like \"fifo\")";
+    let netem = discipline == Discipline::KernelNetem;
+    let latency = section.latency.is_some_and(|Duration(latency)| latency > 0);
+    let impair = section.impair.unwrap_or_default();
+    let is_more = impair.flood > Share(0) || impair.reorder > Share(0);
+    let not_there = &[
+        ("latency", !netem && latency, QUEUES),
+        ("impair", !netem && impair != Impair::default(), QUEUES),
+        ("impair", netem && is_more, NO_MORE),
+    ];
+    none_given("path.switch", not_there)
 }
 
 /// What other disciplines are set by may stand beside a queue of the kernel, so that a sweep need set `discipline` alone; what
