@@ -267,52 +267,52 @@ fn ended(applied: &mut Applied, condition: HostCondition) -> Option<String> {
     })
 }
 
+/// Probes that are streams of frames.
+fn frames_of(trial: &Trial) -> impl Iterator<Item = &Probe> {
+    let probes = trial.probes.iter();
+    probes.filter(|probe| probe.method.is_one_way())
+}
+
 /// What only worlds have that build their path.
 fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
-    let loads = trial.loads.iter().filter(|load| load.streams > 0);
-    let loads = loads.flat_map(|load| {
+    let mut refusals = Vec::new();
+    for load in trial.loads.iter().filter(|load| load.streams > 0) {
         let ends = [
             ("from", &load.from),
             ("to", &load.to),
             ("route", &load.route),
         ];
-        let named = ends.into_iter().filter(|(_, end)| end.is_some());
-        let named = named.map(|(field, _)| {
-            let reason = "live load goes from this host to `path.target`, as it is routed";
-            Refusal::new(format!("load.{}.{field}", load.name), reason)
-        });
-        let named = named.chain(load::direction_refusal(load));
-        named.chain(load::refusals(load)).collect::<Vec<_>>()
-    });
-    // Of frames it is the line rate.
-    let frames = trial.probes.iter().any(|probe| probe.method.is_one_way());
-    let built = trial.path.to_be_built().into_iter();
-    let path = built.filter(|&field| !(frames && field == "rate"));
-    let path = path.map(|field| {
-        let reason = "a live path is there already: only `target` can be said of it";
-        Refusal::new(format!("path.{field}"), reason)
-    });
-    let asking = trial
-        .probes
-        .iter()
-        .filter(|probe| !probe.method.is_one_way());
-    let ends = asking.flat_map(|probe| {
+        let reason = "live load goes from this host to `path.target`, as it is routed";
+        refusals.extend(given(&format!("load.{}", load.name), &ends, reason));
+        refusals.extend(load::direction_refusal(load));
+        refusals.extend(load::refusals(load));
+    }
+    for field in trial.path.to_be_built() {
+        // Of frames it is the line rate.
+        if field != "rate" || frames_of(trial).next().is_none() {
+            let reason = "a live path is there already: only `target` can be said of it";
+            refusals.push(Refusal::new(format!("path.{field}"), reason));
+        }
+    }
+    let probes = trial.probes.iter();
+    for probe in probes.filter(|probe| !probe.method.is_one_way()) {
         let ends = [("from", &probe.from), ("to", &probe.to)];
-        let named = ends.into_iter().filter(|(_, end)| end.is_some());
-        named.map(|(field, _)| {
-            let reason = "live probes go from this host to `path.target`";
-            Refusal::new(format!("probe.{}.{field}", probe.name), reason)
-        })
-    });
-    loads.chain(path).chain(ends).collect()
+        let reason = "live probes go from this host to `path.target`";
+        refusals.extend(given(&format!("probe.{}", probe.name), &ends, reason));
+    }
+    refusals
+}
+
+/// Refuses those of these fields that are given.
+fn given(section: &str, fields: &[(&str, &Option<String>)], reason: &str) -> Vec<Refusal> {
+    let given = fields.iter().filter(|(_, value)| value.is_some());
+    given
+        .map(|(field, _)| Refusal::new(format!("{section}.{field}"), reason))
+        .collect()
 }
 
 /// What a stream of frames lacks in the live world.
 fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
-    let frames = trial
-        .probes
-        .iter()
-        .filter(|probe| probe.method.is_one_way());
     let of_probe = |probe: &Probe| {
         let mut refusals = Vec::new();
         for (field, end) in [("from", &probe.from), ("to", &probe.to)] {
@@ -328,7 +328,7 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
             .map(move |refusal| refusal.within(&section))
     };
     let lines = tester::lines::refusals(&trial.probes);
-    frames.flat_map(of_probe).chain(lines).collect()
+    frames_of(trial).flat_map(of_probe).chain(lines).collect()
 }
 
 /// Are the interfaces there that a live trial's frames go by, and do the frames fit them? Nothing is sent.
@@ -347,12 +347,8 @@ pub fn check_ports(trial: &Trial) -> Result<(), LiveError> {
 
 /// The ports of each stream of frames, by the names of interfaces.
 fn ports_of_this_host(trial: &Trial) -> Result<Vec<[Port; 2]>, RunError> {
-    let frames = trial
-        .probes
-        .iter()
-        .filter(|probe| probe.method.is_one_way());
     let port = |name: &Option<String>| Port::of_this_host(name.as_deref().unwrap_or_default());
-    let ports = frames.map(|probe| Ok([port(&probe.from)?, port(&probe.to)?]));
+    let ports = frames_of(trial).map(|probe| Ok([port(&probe.from)?, port(&probe.to)?]));
     ports
         .collect::<Result<_, TesterError>>()
         .map_err(RunError::Tester)
