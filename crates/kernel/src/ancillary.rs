@@ -189,35 +189,29 @@ fn queued_error(error: libc::sock_extended_err, payload: Payload) -> QueuedError
     const STAMP_SENT: u32 = 0;
     const STAMP_SCHEDULED: u32 = 1;
     const STAMP_ACKNOWLEDGED: u32 = 2;
-    match error.ee_origin {
-        libc::SO_EE_ORIGIN_TIMESTAMPING => match error.ee_info {
-            STAMP_SENT => QueuedError::Stamp {
-                point: StampPoint::TTx,
-                id: error.ee_data,
-            },
-            STAMP_SCHEDULED => QueuedError::Stamp {
-                point: StampPoint::TSched,
-                id: error.ee_data,
-            },
-            STAMP_ACKNOWLEDGED => QueuedError::Acknowledged { id: error.ee_data },
-            _ => QueuedError::Other,
-        },
-        libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
+    let id = error.ee_data;
+    let refused = |by: Option<SocketAddr>, icmp| QueuedError::Refused {
+        errno: error.ee_errno as i32,
+        by: by.map(|address| address.ip()),
+        icmp,
+        info: error.ee_info,
+    };
+    match (error.ee_origin, error.ee_info) {
+        (libc::SO_EE_ORIGIN_TIMESTAMPING, STAMP_SENT) => {
+            let point = StampPoint::TTx;
+            QueuedError::Stamp { point, id }
+        }
+        (libc::SO_EE_ORIGIN_TIMESTAMPING, STAMP_SCHEDULED) => {
+            let point = StampPoint::TSched;
+            QueuedError::Stamp { point, id }
+        }
+        (libc::SO_EE_ORIGIN_TIMESTAMPING, STAMP_ACKNOWLEDGED) => QueuedError::Acknowledged { id },
+        (libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6, _) => {
             // The offender's address follows the error (ip(7), "IP_RECVERR").
             let by = read_address(payload, size_of::<libc::sock_extended_err>());
-            QueuedError::Refused {
-                errno: error.ee_errno as i32,
-                by: by.map(|a| a.ip()),
-                icmp: Some([error.ee_type, error.ee_code]),
-                info: error.ee_info,
-            }
+            refused(by, Some([error.ee_type, error.ee_code]))
         }
-        libc::SO_EE_ORIGIN_LOCAL => QueuedError::Refused {
-            errno: error.ee_errno as i32,
-            by: None,
-            icmp: None,
-            info: error.ee_info,
-        },
+        (libc::SO_EE_ORIGIN_LOCAL, _) => refused(None, None),
         _ => QueuedError::Other,
     }
 }
