@@ -187,30 +187,34 @@ fn unverified(probe: &Probe) -> Option<String> {
     })
 }
 
+/// What is said of a server that is not ready in time.
+fn silence(is_connected: bool) -> String {
+    let seconds = CONNECT_FOR / SECOND;
+    match is_connected {
+        true => format!(
+            "it takes connections, and no TLS handshake is over in {seconds} s. Does it speak TLS on this port?"
+        ),
+        false => format!(
+            "no answer in {seconds} s. Is the port open in its firewall? `delaylab trace` shows how far packets get"
+        ),
+    }
+}
+
 impl ServerChannel {
     /// Makes a connection and waits until it is ready.
     fn first(&mut self, settings: &Settings<'_>) -> Result<(), OpenError> {
         let target = self.target;
         let wrong = |why: String| OpenError::Server { target, why };
-        let begun = self
-            .begin(target, None)
-            .map_err(|error| wrong(error.to_string()))?;
+        let failed = |error: io::Error| wrong(error.to_string());
+        let begun = self.begin(target, None).map_err(failed)?;
         let deadline = clock::monotonic() + CONNECT_FOR;
         loop {
             let woken = wait::until_readable(self.poller.as_fd(), Some(deadline));
-            let woken = woken.map_err(|error| wrong(error.to_string()))?;
+            let woken = woken.map_err(failed)?;
             // One that speaks without end is never waited for.
             let late = clock::monotonic() >= deadline;
             if woken == wait::Woken::Deadline || late || settings.stop.is_asked() {
-                let seconds = CONNECT_FOR / SECOND;
-                return Err(wrong(match self.connections[begun].is_connected() {
-                    true => format!(
-                        "it takes connections, and no TLS handshake is over in {seconds} s. Does it speak TLS on this port?"
-                    ),
-                    false => format!(
-                        "no answer in {seconds} s. Is the port open in its firewall? `delaylab trace` shows how far packets get"
-                    ),
-                }));
+                return Err(wrong(silence(self.connections[begun].is_connected())));
             }
             match self.connections[begun].go_on(&self.terms, &mut self.buffer) {
                 Went::Ready => {
@@ -218,16 +222,12 @@ impl ServerChannel {
                     break;
                 }
                 Went::Failed(_, failed) => return Err(wrong(failed.why)),
-                _ => self
-                    .watch(begun)
-                    .map_err(|error| wrong(error.to_string()))?,
+                _ => self.watch(begun).map_err(failed)?,
             }
         }
         match self.fresh {
             true => self.connections.clear(),
-            false => self
-                .watch(begun)
-                .map_err(|error| wrong(error.to_string()))?,
+            false => self.watch(begun).map_err(failed)?,
         }
         Ok(())
     }
@@ -323,12 +323,10 @@ impl ServerChannel {
         let answers = resolver.answers();
         let any = !answers.is_empty();
         for resolved in answers {
-            let begun = match resolved.result {
-                Ok(target) => self
-                    .begin(target, Some(resolved.seq))
-                    .map_err(|error| error.to_string()),
-                Err(why) => Err(why),
-            };
+            let begun = resolved.result.and_then(|target| {
+                let begun = self.begin(target, Some(resolved.seq));
+                begun.map_err(|error| error.to_string())
+            });
             match begun {
                 Ok(at) => self.connections[at].resolved_at(resolved.at),
                 Err(why) => self.fail(resolved.seq, Failed::unreachable(why)),
