@@ -46,7 +46,7 @@ impl OverTime {
     }
 
     /// Ends the stretch of a tcp connection: its window, in bytes, its smoothed round trip, in microseconds, what got
-    /// through, in bits a second, and what was sent again. False: nobody listens any more.
+    /// through, in bits a second, and what was sent again. False: nothing takes the series any more.
     pub(super) fn of_tcp(
         &mut self,
         now: Nanos,

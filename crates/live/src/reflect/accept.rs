@@ -168,7 +168,7 @@ pub fn read(
     Ok(true)
 }
 
-/// Tells the state machine of so many bytes, and of none until the limits hold the session back no longer. False: it is
+/// Tells the state machine of these bytes, and of none until the limits hold the session back no longer. False: it is
 /// over.
 pub fn obey(
     shared: &Shared<'_>,
