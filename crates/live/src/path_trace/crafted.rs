@@ -5,7 +5,7 @@
 //! used keeps our port from others.
 
 use super::PathTracing;
-use super::wires::{Arrived, Wires, connected, socket_error};
+use super::wires::{Arrived, Wires, connected};
 use crate::connections::tcp_socket;
 use crate::prober::error::OpenError;
 use crate::prober::open::bind_to_interface;
@@ -208,7 +208,7 @@ impl Opening<'_> {
         let method = self.method;
         move |source| match source.kind() {
             io::ErrorKind::PermissionDenied => OpenError::NoRawPrivilege,
-            _ => socket_error(method, what)(source),
+            _ => OpenError::socket(method, what)(source),
         }
     }
 

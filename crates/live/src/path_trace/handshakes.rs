@@ -7,7 +7,7 @@
 //! time: one handshake is under way in all.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, connected, icmp_error, socket_error};
+use super::wires::{Arrival, Arrived, Wires, connected, icmp_error};
 use crate::connections::tcp_socket;
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
@@ -60,7 +60,7 @@ struct Handshake {
 impl Handshakes {
     /// Takes a port.
     pub fn open(tracing: &PathTracing) -> Result<Self, OpenError> {
-        let failed = |what| socket_error(Method::TcpConnect, what);
+        let failed = |what| OpenError::socket(Method::TcpConnect, what);
         let target = tracing.target;
         let mut local = this_address(tracing)?;
         local.set_port(0);

@@ -5,7 +5,7 @@
 //! may quote no more than the UDP header, which is the same in all of them.
 
 use super::PathTracing;
-use super::wires::{Arrived, Wires, connected, icmp_error, socket_error};
+use super::wires::{Arrived, Wires, connected, icmp_error};
 use crate::prober::dns::first_number;
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
@@ -48,7 +48,7 @@ pub(super) struct Questions {
 impl Questions {
     /// Opens a socket to the server.
     pub fn open(tracing: &PathTracing, question: &Question) -> Result<Self, OpenError> {
-        let failed = |what| socket_error(Method::Dns, what);
+        let failed = |what| OpenError::socket(Method::Dns, what);
         let target = tracing.target;
         let v6 = target.is_ipv6();
         let socket = connected(tracing, target, failed("open"))?;

@@ -6,7 +6,6 @@ use crate::prober::open::bind_to_interface;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_model::Nanos;
-use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::{Answer, Said};
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::path_probe::Mark;
@@ -86,18 +85,6 @@ pub(super) fn icmp_error(beside: &Ancillary) -> Option<(IpAddr, Said)> {
             Some((by, Said::Error(reason)))
         }
         _ => None,
-    }
-}
-
-/// The error of a call for a socket of this method.
-pub(super) fn socket_error(
-    method: Method,
-    what: &'static str,
-) -> impl Fn(io::Error) -> OpenError + use<> {
-    move |source| OpenError::Socket {
-        method,
-        what: what.to_owned(),
-        source,
     }
 }
 

@@ -163,8 +163,7 @@ impl<F: Format, S: ProbeSocket> DatagramChannel<F, S> {
         packet: Vec<u8>,
     ) -> Result<Self, OpenError> {
         let flags = Flags::prober(settings.probe().stamps);
-        Self::new(socket, format, packet, flags)
-            .map_err(|source| settings.socket_error("timestamps", source))
+        Self::new(socket, format, packet, flags).map_err(settings.failed("timestamps"))
     }
 
     /// `packet` is the fill at the packet's full length. From here on the socket stamps.

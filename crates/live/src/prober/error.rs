@@ -35,7 +35,7 @@ pub enum OpenError {
         /// For which method.
         method: Method,
         /// Which step.
-        what: String,
+        what: &'static str,
         /// What the kernel said.
         source: io::Error,
     },
@@ -307,6 +307,15 @@ fn clock_question(method: Method, with_key: bool) -> &'static str {
 }
 
 impl OpenError {
+    /// Makes an error of what the kernel said about this step of setting a socket up.
+    pub(crate) fn socket(method: Method, what: &'static str) -> impl Fn(io::Error) -> Self + use<> {
+        move |source| OpenError::Socket {
+            method,
+            what,
+            source,
+        }
+    }
+
     /// Its kind.
     pub fn failure(&self) -> FailureKind {
         match self {

@@ -22,7 +22,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     let v6 = settings.target.is_ipv6();
     if kind == Kind::IcmpRaw {
         let filtered = socket.accept_only_echo_replies();
-        filtered.map_err(|source| settings.socket_error("filter replies", source))?;
+        filtered.map_err(settings.failed("filter replies"))?;
     }
     // The scope of a link-local address stays.
     let mut target = settings.target;
@@ -46,7 +46,7 @@ fn open_socket(settings: &Settings<'_>) -> Result<(DatagramSocket, Kind), OpenEr
         match opened {
             Ok(socket) => return Ok((socket, kind)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            Err(source) => return Err(settings.socket_error("open", source)),
+            Err(error) => return Err(settings.failed("open")(error)),
         }
     }
     Err(OpenError::NoIcmpPrivilege)

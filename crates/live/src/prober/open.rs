@@ -52,12 +52,8 @@ impl Settings<'_> {
     }
 
     /// A step of setting the socket up failed.
-    pub fn socket_error(&self, what: &str, source: io::Error) -> OpenError {
-        OpenError::Socket {
-            method: self.probe().method,
-            what: what.to_owned(),
-            source,
-        }
+    pub fn failed(&self, what: &'static str) -> impl Fn(io::Error) -> OpenError + use<> {
+        OpenError::socket(self.probe().method, what)
     }
 }
 
@@ -65,7 +61,6 @@ impl Settings<'_> {
 pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), OpenError> {
     let probe = settings.probe();
     let v6 = settings.target.is_ipv6();
-    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
     bind_to_interface(socket, probe.interface.as_deref())?;
     socket
         .set_marks(
@@ -73,10 +68,11 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
             probe.ttl,
             probe.dont_fragment,
         )
-        .map_err(failed("marks"))?;
-    options::set_receive_buffer(socket, RECEIVE_BUFFER).map_err(failed("receive buffer"))?;
-    options::receive_marks(socket, v6).map_err(failed("receive marks"))?;
-    options::receive_errors(socket, v6, true).map_err(failed("receive errors"))
+        .map_err(settings.failed("marks"))?;
+    options::set_receive_buffer(socket, RECEIVE_BUFFER)
+        .map_err(settings.failed("receive buffer"))?;
+    options::receive_marks(socket, v6).map_err(settings.failed("receive marks"))?;
+    options::receive_errors(socket, v6, true).map_err(settings.failed("receive errors"))
 }
 
 /// Binds it to the interface that was asked for, if one was.
@@ -105,7 +101,7 @@ impl Unset {
                 name: name.clone(),
                 source: self.source,
             },
-            _ => settings.socket_error(self.what, self.source),
+            _ => settings.failed(self.what)(self.source),
         }
     }
 }
@@ -133,7 +129,7 @@ pub(super) fn tcp_socket(probe: &Probe, target: SocketAddr) -> Result<Socket, Un
 /// A UDP socket to the target.
 pub fn udp_socket(settings: &Settings<'_>) -> Result<DatagramSocket, OpenError> {
     let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
-        .map_err(|source| settings.socket_error("open", source))?;
+        .map_err(settings.failed("open"))?;
     set_up(&socket, settings)?;
     connect(&socket, settings.target, settings)?;
     Ok(socket)

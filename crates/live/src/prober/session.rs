@@ -131,7 +131,7 @@ impl SetUp {
         mode: Mode,
         payload: u32,
     ) -> Result<Self, OpenError> {
-        let nonce = nonce().map_err(|source| settings.socket_error("random numbers", source))?;
+        let nonce = nonce().map_err(settings.failed("random numbers"))?;
         let secret = settings.key.cloned();
         Ok(Self {
             clock: settings.clock.clone(),

@@ -48,8 +48,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
     let mut format = Stamp::new(layout, key, settings.run.seed as u16, settings.clock);
-    let first = session::nonce();
-    let first = first.map_err(|source| settings.socket_error("random numbers", source))?;
+    let first = session::nonce().map_err(settings.failed("random numbers"))?;
     // Far enough from the end for no session to come to it.
     format.first = (first as u32) >> 1;
     let packet = settings.filled(payload);

@@ -189,7 +189,7 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
     channel
         .socket
         .set_stamping(Flags::requests(probe.stamps))
-        .map_err(|source| settings.socket_error("timestamps", source))?;
+        .map_err(settings.failed("timestamps"))?;
     let info = channel.socket.info().ok();
     channel.in_segments = info.is_none_or(|info| reply_len > info.send_mss);
     Ok(channel)
@@ -220,20 +220,20 @@ fn check_sizes(request: u32, reply: u32, with_key: bool) -> Result<(), OpenError
 
 fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
     let v6 = settings.target.is_ipv6();
-    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
     let socket = open::tcp_socket(settings.probe(), settings.target)
         .map_err(|unset| unset.into_error(settings))?;
     // While it connects the error queue tells who refuses; later, a passing error would end the connection.
     let errors = |wanted| options::receive_errors(&socket, v6, wanted);
-    errors(true).map_err(failed("receive errors"))?;
+    errors(true).map_err(settings.failed("receive errors"))?;
     socket
         .connect_timeout(&settings.target.into(), CONNECT_FOR)
         .map_err(|source| cannot_connect(settings, &socket, source))?;
-    errors(false).map_err(failed("receive errors"))?;
+    errors(false).map_err(settings.failed("receive errors"))?;
     socket
         .set_write_timeout(Some(SEND_FOR))
-        .map_err(failed("time-out"))?;
-    let socket = StreamSocket::new(TcpStream::from(socket)).map_err(failed("TCP_NODELAY"))?;
+        .map_err(settings.failed("time-out"))?;
+    let socket = StreamSocket::new(TcpStream::from(socket));
+    let socket = socket.map_err(settings.failed("TCP_NODELAY"))?;
     // A kernel without this algorithm keeps its own.
     let _ = socket.set_congestion_control(CONGESTION_CONTROL);
     Ok(socket)

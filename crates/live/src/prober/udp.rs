@@ -92,8 +92,7 @@ fn agree(
 
 /// Tells our packets from an earlier run's, and is no session's.
 fn plain_token(settings: &Settings<'_>) -> Result<u32, OpenError> {
-    let random = session::nonce();
-    let token = random.map_err(|source| settings.socket_error("random numbers", source))? as u32;
+    let token = session::nonce().map_err(settings.failed("random numbers"))? as u32;
     Ok(if token == RESERVED_TOKEN { 1 } else { token })
 }
 

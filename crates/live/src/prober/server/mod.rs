@@ -92,23 +92,23 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
             reason: format!("{} asks for nothing: it needs to know what", probe.method),
         });
     };
-    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
     let flags = Flags::requests(probe.stamps);
     let stamping = match probe.stamps {
         StampRequest::None => None,
-        _ => Some(arrivals(settings).map_err(failed("timestamps"))?),
+        _ => Some(arrivals(settings).map_err(settings.failed("timestamps"))?),
     };
     let fresh = match request {
         Request::Connect { .. } => true,
         Request::Http(http) => http.fresh,
         Request::Dns(dns) => dns.fresh,
     };
-    let poller = Poller::new().map_err(failed("epoll"))?;
-    let resolver = resolver(request, settings.target).map_err(failed("a thread for names"))?;
+    let poller = Poller::new().map_err(settings.failed("epoll"))?;
+    let resolver =
+        resolver(request, settings.target).map_err(settings.failed("a thread for names"))?;
     if let Some(resolver) = &resolver {
         poller
             .add(resolver, RESOLVER, false)
-            .map_err(failed("epoll"))?;
+            .map_err(settings.failed("epoll"))?;
     }
     let mut channel = ServerChannel {
         terms: Terms {
