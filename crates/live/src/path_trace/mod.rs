@@ -64,10 +64,7 @@ impl PathTracing {
         let at_most = size as i64 * 8 * delaylab_model::SECOND / MOST_BITS_A_SECOND;
         settings.gap = settings.gap.max(at_most);
         let trace = PathTrace::new(settings, self.target.ip(), clock::monotonic());
-        let trace = trace.map_err(|error| OpenError::Setting {
-            field: "path trace",
-            reason: error.to_string(),
-        })?;
+        let trace = trace.map_err(|error| OpenError::setting("path trace", error.to_string()))?;
         let mut running = Running {
             tracing: self,
             wires,
@@ -97,19 +94,17 @@ impl PathTracing {
     }
 
     fn check(&self) -> Result<(), OpenError> {
-        let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
         match self.packets {
             Packets::Crafted { method, payload } => check_crafted(method, payload),
-            Packets::Handshakes if self.settings.ecn != 0 => refused(
+            Packets::Handshakes if self.settings.ecn != 0 => Err(OpenError::setting(
                 "ecn",
-                "TCP uses the ECN bits itself: leave them out, or use --method tcp".to_owned(),
-            ),
-            Packets::Handshakes if self.settings.timeout > SENT_AGAIN => refused(
+                "TCP uses the ECN bits itself: leave them out, or use --method tcp",
+            )),
+            Packets::Handshakes if self.settings.timeout > SENT_AGAIN => Err(OpenError::setting(
                 "timeout",
                 "after 1s the kernel sends a SYN again, and which of the two was answered is not known. Use -w 1s at most, \
-                 or --method tcp"
-                    .to_owned(),
-            ),
+                 or --method tcp",
+            )),
             Packets::Handshakes | Packets::Questions(_) => Ok(()),
         }
     }
@@ -117,21 +112,18 @@ impl PathTracing {
 
 /// Can packets of this method with so much payload be written?
 fn check_crafted(method: Method, payload: u32) -> Result<(), OpenError> {
-    let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
     if !method.traces() || method.asks_server() {
-        return refused(
-            "method",
-            format!("no packets of {method} can be written here"),
-        );
+        let reason = format!("no packets of {method} can be written here");
+        return Err(OpenError::setting("method", reason));
     }
-    match method.is_stream() {
-        false if (payload as usize) < SMALLEST_PAYLOAD => refused(
-            "size",
-            format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
-        ),
-        true if payload > 0 => refused("size", "a SYN carries no payload: leave -s out".to_owned()),
-        _ => Ok(()),
-    }
+    let reason = match method.is_stream() {
+        false if (payload as usize) < SMALLEST_PAYLOAD => {
+            format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart")
+        }
+        true if payload > 0 => "a SYN carries no payload: leave -s out".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(OpenError::setting("size", reason))
 }
 
 struct Running<'a> {
@@ -191,8 +183,7 @@ impl Running<'_> {
                  Use a smaller -s",
                 self.wires.packet_size()
             );
-            let field = "size";
-            return OpenError::Setting { field, reason }.into();
+            return OpenError::setting("size", reason).into();
         }
         RunError::Send {
             target: self.tracing.target,

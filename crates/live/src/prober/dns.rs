@@ -102,18 +102,15 @@ pub(super) const fn said(answered: &dns::Answered) -> Answer {
 /// Nothing answers, or not as a name server does.
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> {
     let Some(Request::Dns(request)) = &settings.probe().request else {
-        return Err(OpenError::Setting {
-            field: "question",
-            reason: "which name? Write `question`, as in \"example.org AAAA\"".to_owned(),
-        });
+        let reason = "which name? Write `question`, as in \"example.org AAAA\"";
+        return Err(OpenError::setting("question", reason));
     };
     let format = Dns::new(&request.question);
     let socket = open::udp_socket(settings)?;
-    let question =
-        dns::question(&format.asked(FIRST), FIRST as u16).ok_or_else(|| OpenError::Setting {
-            field: "question",
-            reason: format!("`{}` cannot be asked for", format.question.name),
-        })?;
+    let question = dns::question(&format.asked(FIRST), FIRST as u16).ok_or_else(|| {
+        let reason = format!("`{}` cannot be asked for", format.question.name);
+        OpenError::setting("question", reason)
+    })?;
     let heard = listen(settings, &socket, &format, &question, &PATIENCE)?;
     if let Some(why) = heard.no_answer().filter(|_| !settings.stop.is_asked()) {
         return Err(OpenError::Server {

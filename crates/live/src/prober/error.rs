@@ -316,6 +316,12 @@ impl OpenError {
         }
     }
 
+    /// This setting cannot be honoured.
+    pub(crate) fn setting(field: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        OpenError::Setting { field, reason }
+    }
+
     /// Its kind.
     pub fn failure(&self) -> FailureKind {
         match self {

@@ -179,10 +179,10 @@ impl Probing {
             Method::TcpConnect | Method::Http | Method::Dns => {
                 carry_out(server::open(&settings)?, &settings, sink)
             }
-            Method::Frame => Err(RunError::Open(OpenError::Setting {
-                field: "method",
-                reason: "nothing answers frames: they go from port to port of a tester".to_owned(),
-            })),
+            Method::Frame => {
+                let reason = "nothing answers frames: they go from port to port of a tester";
+                Err(OpenError::setting("method", reason).into())
+            }
         }
     }
 }
@@ -196,11 +196,8 @@ fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Arc<Guardian>>, OpenEr
         return Ok(None);
     }
     let Some(name) = &probe.interface else {
-        let reason = "hardware stamps change a NIC for everyone: name it with -I".to_owned();
-        return Err(OpenError::Setting {
-            field: "stamps",
-            reason,
-        });
+        let reason = "hardware stamps change a NIC for everyone: name it with -I";
+        return Err(OpenError::setting("stamps", reason));
     };
     let mut stamping = STAMPING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(guardian) = stamping.get(name).and_then(Weak::upgrade) {

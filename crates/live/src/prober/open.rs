@@ -210,13 +210,10 @@ pub fn is_too_long(error: &io::Error) -> bool {
 /// The kernel says that the target cannot be reached.
 pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
     if is_too_long(&source) {
-        return OpenError::Setting {
-            field: "payload",
-            reason:
-                "the packet does not fit the MTU and must not be fragmented. Use a smaller -s, \
-                     or -M want"
-                    .to_owned(),
-        };
+        return OpenError::setting(
+            "payload",
+            "the packet does not fit the MTU and must not be fragmented. Use a smaller -s, or -M want",
+        );
     }
     if let SocketAddr::V6(target) = settings.target
         && target.ip().is_unicast_link_local()
@@ -224,12 +221,10 @@ pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
         && source.kind() == io::ErrorKind::InvalidInput
     {
         let address = target.ip();
-        return OpenError::Setting {
-            field: "interface",
-            reason: format!(
-                "{address} is an address of a link, and each interface has one (RFC 4007): write {address}%eth0, or -I eth0"
-            ),
-        };
+        let reason = format!(
+            "{address} is an address of a link, and each interface has one (RFC 4007): write {address}%eth0, or -I eth0"
+        );
+        return OpenError::setting("interface", reason);
     }
     OpenError::NoRoute {
         target: settings.target,

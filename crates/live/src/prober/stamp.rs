@@ -127,10 +127,7 @@ const fn fits_padding(left: usize) -> bool {
 }
 
 fn too_small(reason: String) -> OpenError {
-    OpenError::Setting {
-        field: "payload",
-        reason,
-    }
+    OpenError::setting("payload", reason)
 }
 
 /// What a reflector has counted of a session's packets.

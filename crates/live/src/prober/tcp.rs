@@ -145,11 +145,8 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
     let reply_len = probe.reply_payload.unwrap_or(probe.payload);
     check_sizes(probe.payload, reply_len, with_key)?;
     if probe.ecn != 0 {
-        let reason = "TCP uses the ECN bits itself: leave them out, or use --method udp".to_owned();
-        return Err(OpenError::Setting {
-            field: "ecn",
-            reason,
-        });
+        let reason = "TCP uses the ECN bits itself: leave them out, or use --method udp";
+        return Err(OpenError::setting("ecn", reason));
     }
     let socket = connect(settings)?;
     let stamped = is_stamped(Mode::Stamped, reply_len as usize, with_key);

@@ -34,8 +34,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     let payload = settings.probe().payload as usize;
     let with_key = settings.key.is_some();
     if let Some(reason) = too_short(Method::Udp, settings.probe().payload, with_key) {
-        let field = "payload";
-        return Err(OpenError::Setting { field, reason });
+        return Err(OpenError::setting("payload", reason));
     }
     let room_for_stamps = payload >= smallest(Mode::Stamped, with_key);
     let wanted = settings.probe().stamps != StampRequest::None;

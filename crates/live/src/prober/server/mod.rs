@@ -87,10 +87,8 @@ pub struct ServerChannel {
 pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
     let probe = settings.probe();
     let Some(request) = &probe.request else {
-        return Err(OpenError::Setting {
-            field: "method",
-            reason: format!("{} asks for nothing: it needs to know what", probe.method),
-        });
+        let reason = format!("{} asks for nothing: it needs to know what", probe.method);
+        return Err(OpenError::setting("method", reason));
     };
     let flags = Flags::requests(probe.stamps);
     let stamping = match probe.stamps {
