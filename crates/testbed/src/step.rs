@@ -62,18 +62,9 @@ impl fmt::Display for Step {
     }
 }
 
-const IP: Tool = Tool {
-    command: "ip",
-    package: "iproute2",
-};
-pub(crate) const TC: Tool = Tool {
-    command: "tc",
-    package: "iproute2",
-};
-const NFT: Tool = Tool {
-    command: "nft",
-    package: "nftables",
-};
+const IP: Tool = Tool::new("ip", "iproute2");
+pub(crate) const TC: Tool = Tool::new("tc", "iproute2");
+const NFT: Tool = Tool::new("nft", "nftables");
 
 /// The commands that these steps need and that are not here, each once.
 pub fn missing<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<StepError> {

@@ -23,6 +23,11 @@ pub struct Tool {
 pub struct MissingTool(pub Tool);
 
 impl Tool {
+    /// The command of this name, in this package.
+    pub const fn new(command: &'static str, package: &'static str) -> Self {
+        Self { command, package }
+    }
+
     /// Its file: in the search path, or among the programs for root.
     ///
     /// # Errors
@@ -57,10 +62,7 @@ mod tests {
     /// Ctrl-C is for the whole group of the terminal: `ip` would end in the middle of its work.
     #[test]
     fn a_command_has_a_group_of_its_own() {
-        let shell = Tool {
-            command: "sh",
-            package: "dash",
-        };
+        let shell = Tool::new("sh", "dash");
         let says = "read pid name state parent group rest < /proc/self/stat; echo $((group - pid))";
         let ran = shell.command().unwrap().args(["-c", says]).output();
         assert_eq!(ran.unwrap().stdout, b"0\n");
@@ -69,10 +71,7 @@ mod tests {
     #[test]
     fn a_command_is_looked_for_where_it_would_be_run_from() {
         let nowhere = std::env::temp_dir().join("no-such-folder");
-        let tool = Tool {
-            command: "no-such-command",
-            package: "none",
-        };
+        let tool = Tool::new("no-such-command", "none");
         assert!(tool.find_in(nowhere.as_os_str()).is_err());
         let folder = std::env::temp_dir().join(format!("tool-{}", std::process::id()));
         let made = std::fs::create_dir_all(&folder)

@@ -8,10 +8,7 @@ use std::fmt::Write;
 
 /// How it is had and run.
 pub const KIND: Kind = Kind {
-    tool: Tool {
-        command: "apache2",
-        package: "apache2",
-    },
+    tool: Tool::new("apache2", "apache2"),
     program,
     has_pages: true,
 };

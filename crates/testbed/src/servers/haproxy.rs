@@ -5,10 +5,7 @@ use crate::tool::Tool;
 
 /// How it is had and run.
 pub const KIND: Kind = Kind {
-    tool: Tool {
-        command: "haproxy",
-        package: "haproxy",
-    },
+    tool: Tool::new("haproxy", "haproxy"),
     program,
     has_pages: false,
 };

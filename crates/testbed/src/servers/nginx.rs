@@ -9,10 +9,7 @@ use std::fmt::Write;
 
 /// How it is had and run.
 pub const KIND: Kind = Kind {
-    tool: Tool {
-        command: "nginx",
-        package: "nginx-light",
-    },
+    tool: Tool::new("nginx", "nginx-light"),
     program,
     has_pages: true,
 };

@@ -5,10 +5,7 @@ use crate::tool::Tool;
 
 /// How it is had and run.
 pub const KIND: Kind = Kind {
-    tool: Tool {
-        command: "unbound",
-        package: "unbound",
-    },
+    tool: Tool::new("unbound", "unbound"),
     program,
     has_pages: false,
 };
