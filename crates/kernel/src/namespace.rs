@@ -3,9 +3,11 @@
 //! Names are those of `ip netns`: a file in [`DIRECTORY`] that keeps the namespace alive.
 
 use crate::socket_options::check;
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,8 +29,8 @@ impl Namespace {
     /// Puts the calling thread into it: sockets that it opens from now on, and threads and processes
     /// that it starts, belong there. Needs `CAP_SYS_ADMIN`.
     pub fn enter(&self) -> io::Result<()> {
-        // SAFETY: takes a descriptor, which is open, and a kind, which it is checked against.
-        check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+        let kind = Some(LinkNameSpaceType::Network);
+        Ok(move_into_link_name_space(self.0.as_fd(), kind)?)
     }
 }
 
@@ -68,8 +70,7 @@ pub fn is_bare(name: &str) -> io::Result<bool> {
 /// Says which step failed.
 pub fn become_root_of_own() -> Result<(), OwnRootError> {
     let step = |what| move |source| OwnRootError { what, source };
-    // SAFETY: these take no arguments and only read.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     own_proc_files().map_err(step("have its files in /proc"))?;
     let kinds = libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWNS;
     // SAFETY: takes flags. It changes what this process belongs to and no memory.

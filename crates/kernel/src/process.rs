@@ -2,6 +2,10 @@
 
 use crate::socket_options::check;
 use delaylab_model::{Nanos, SECOND};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{
+    Pid, Resource, Signal, getrlimit, kill_process, set_parent_process_death_signal, setrlimit,
+};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -13,30 +17,19 @@ use std::str::FromStr;
 /// For what a command says. A pipe would do only if nobody else had its other end; but a thread that took
 /// a copy of all descriptors just then ([`own_descriptors`]) keeps it open, and the pipe never ends.
 pub fn file_in_memory() -> io::Result<std::fs::File> {
-    // SAFETY: a string that ends with a zero, and flags.
-    let code = unsafe { libc::memfd_create(c"delaylab".as_ptr(), libc::MFD_CLOEXEC) };
-    let code = check(code)?;
-    // SAFETY: a descriptor that was just opened and is nobody else's.
-    Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(code) })
+    Ok(memfd_create(c"delaylab", MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Lets this process have as many files open as it may ask for.
 pub fn raise_open_files() -> io::Result<()> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a valid rlimit to write to.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: `limit` is a valid rlimit to read.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }).map(drop)
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    Ok(setrlimit(Resource::Nofile, limit)?)
 }
 
 /// Names the calling thread (and, from the main thread, the process in `ps`). 15 bytes are kept.
 pub fn set_name(name: &CStr) -> io::Result<()> {
-    // SAFETY: `name` is a NUL-terminated string; the kernel copies at most 16 bytes of it.
-    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) }).map(drop)
+    Ok(rustix::thread::set_name(name)?)
 }
 
 /// Gives the calling thread a table of descriptors of its own, a copy of what is open now.
@@ -60,17 +53,12 @@ pub fn own_descriptors() -> io::Result<()> {
 /// The caller compares [`parent`] with the parent that it expects afterwards: one that died before
 /// this call sends no signal. The request does not outlive an exec of a privileged file.
 pub fn die_with_parent() -> io::Result<()> {
-    signal_with_parent(libc::SIGKILL)
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// Asks this process to end (SIGTERM) when the *thread* that started it ends. What [`die_with_parent`] says holds here, too.
 pub fn end_with_parent() -> io::Result<()> {
-    signal_with_parent(libc::SIGTERM)
-}
-
-fn signal_with_parent(signal: libc::c_int) -> io::Result<()> {
-    // SAFETY: takes a signal number and touches no memory.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) }).map(drop)
+    Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
 }
 
 /// The process that started this one, or the one that took it over when that died.
@@ -80,9 +68,9 @@ pub fn parent() -> u32 {
 
 /// Asks a process to end (SIGTERM). The caller has started it and not waited for it yet: its number is nobody else's.
 pub fn ask_to_end(pid: u32) -> io::Result<()> {
-    let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: takes two numbers and touches no memory.
-    check(unsafe { libc::kill(pid, libc::SIGTERM) }).map(drop)
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(kill_process(pid, Signal::TERM)?)
 }
 
 /// May this user write here? Asks, and writes nothing.
@@ -102,8 +90,7 @@ pub fn other_threads() -> usize {
 
 /// The calling thread's id.
 pub fn thread_id() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::gettid() }.unsigned_abs()
+    rustix::thread::gettid().as_raw_pid().unsigned_abs()
 }
 
 /// When a process started, in clock ticks since boot: with its id it names one process for good.

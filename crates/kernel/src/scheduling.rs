@@ -6,7 +6,12 @@
 use crate::cpu_list::Cpus;
 use crate::privilege::{self, Capability};
 use crate::socket_options::check;
+use rustix::process::{Resource, getpriority_process, getrlimit, setpriority_process};
+use rustix::thread::{
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
+use std::num::NonZeroU64;
 
 /// A scheduling policy with its real-time priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,12 +69,9 @@ fn check_call(code: libc::c_long) -> io::Result<i32> {
 
 /// CPUs on which the calling thread may run.
 pub fn affinity() -> io::Result<Cpus> {
-    let mut set = empty_set();
-    // SAFETY: `set` is a valid cpu_set_t to write to, of the size given; 0 is the caller.
-    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
-    // SAFETY: CPU_ISSET reads within the set: `cpu` is below CPU_SETSIZE.
-    Ok((0..SET_SIZE)
-        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
         .collect())
 }
 
@@ -78,13 +80,11 @@ pub fn affinity() -> io::Result<Cpus> {
 /// # Errors
 /// `InvalidInput` where none of them exists or is allowed here.
 pub fn set_affinity(cpus: &Cpus) -> io::Result<()> {
-    let mut set = empty_set();
-    for &cpu in cpus.iter().filter(|&&cpu| cpu < SET_SIZE) {
-        // SAFETY: CPU_SET writes within the set: `cpu` is below CPU_SETSIZE.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
+    let mut set = CpuSet::new();
+    for &cpu in cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
+        set.set(cpu);
     }
-    // SAFETY: `set` is a valid cpu_set_t to read, of the size given; 0 is the caller.
-    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// Lets the calling thread run on one CPU only.
@@ -92,47 +92,26 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     set_affinity(&Cpus::from([cpu]))
 }
 
-const SET_SIZE: usize = libc::CPU_SETSIZE as usize;
-
-fn empty_set() -> libc::cpu_set_t {
-    // SAFETY: a cpu_set_t is an array of integers, for which all zeros is a value: no CPU.
-    unsafe { std::mem::zeroed() }
-}
-
 /// Timer slack of the calling thread, in nanoseconds: how late its sleeps may end so that the
 /// kernel can serve several at once. 50 000 by default; real-time threads have none.
 pub fn timer_slack() -> io::Result<u64> {
-    // SAFETY: this option takes no further arguments and only reads.
-    let slack = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) })?;
-    Ok(u64::from(slack.unsigned_abs()))
+    Ok(current_timer_slack()?)
 }
 
 /// Sets the timer slack of the calling thread, in nanoseconds; 0 is its default.
 pub fn set_timer_slack(slack_ns: u64) -> io::Result<()> {
-    // SAFETY: this option takes an integer and changes only how this thread's sleeps are rounded.
-    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) }).map(drop)
+    Ok(set_current_timer_slack(NonZeroU64::new(slack_ns))?)
 }
 
 /// Nice value of the calling thread, −20 to 19.
 pub fn nice() -> io::Result<i32> {
-    // −1 is a nice value too, so errno tells an error apart.
-    // SAFETY: errno is this thread's own; getpriority takes integers and only reads.
-    let (value, errno) = unsafe {
-        *libc::__errno_location() = 0;
-        let value = libc::getpriority(libc::PRIO_PROCESS, 0);
-        (value, *libc::__errno_location())
-    };
-    if errno == 0 {
-        Ok(value)
-    } else {
-        Err(io::Error::from_raw_os_error(errno))
-    }
+    // On Linux none is the calling thread.
+    Ok(getpriority_process(None)?)
 }
 
 /// Sets the nice value of the calling thread. Below the present one it needs CAP_SYS_NICE.
 pub fn set_nice(value: i32) -> io::Result<()> {
-    // SAFETY: takes integers; on Linux 0 is the calling thread.
-    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) }).map(drop)
+    Ok(setpriority_process(None, value)?)
 }
 
 /// How the calling thread was scheduled, to be put back.
@@ -200,13 +179,7 @@ impl Drop for MemoryLock {
 /// Only without a limit: under one (`RLIMIT_MEMLOCK`), allocations and the growth of a stack fail
 /// once it is reached. CAP_IPC_LOCK lifts it for a thread only while that thread has it effective.
 pub fn may_lock_memory() -> bool {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a valid rlimit to write to.
-    let read = check(unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) });
-    let unlimited = read.is_ok() && limit.rlim_cur == libc::RLIM_INFINITY;
+    let unlimited = getrlimit(Resource::Memlock).current.is_none();
     unlimited || privilege::holds(Capability::CAP_IPC_LOCK)
 }
 
@@ -235,8 +208,8 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_refused() {
         let before = affinity().unwrap();
-        assert!(pin(SET_SIZE - 1).is_err());
-        assert!(pin(SET_SIZE + 7).is_err());
+        assert!(pin(CpuSet::MAX_CPU - 1).is_err());
+        assert!(pin(CpuSet::MAX_CPU + 7).is_err());
         assert_eq!(affinity().unwrap(), before);
     }
 

@@ -1,6 +1,7 @@
 //! Requests to stop, or to read files again: signals raise a flag and interrupt blocking calls.
 
 use delaylab_model::stop::Stop;
+use rustix::process::{Signal, getpid, kill_process};
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -90,7 +91,5 @@ pub fn hangups() -> u32 {
 
 /// Asks this process to stop, as Ctrl-C does.
 pub fn ask_to_stop() -> io::Result<()> {
-    // SAFETY: sends a signal to this process and touches no memory.
-    let code = unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
-    crate::socket_options::check(code).map(drop)
+    Ok(kill_process(getpid(), Signal::INT)?)
 }

@@ -158,8 +158,7 @@ fn clear(set: CapSet) -> Result<(), LockDownError> {
 
 /// Other users than root stay who they are.
 fn leave_root(user: u32, group: u32) -> io::Result<()> {
-    // SAFETY: takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !needs::is_root() {
         return Ok(());
     }
     needs::raise(Capability::CAP_SETGID);

@@ -15,8 +15,7 @@ pub const USEFUL: [Capability; 5] = [
 
 /// Is the effective user root?
 pub fn is_root() -> bool {
-    // SAFETY: takes no arguments and only reads.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// Is it in the calling thread's effective set?
