@@ -6,6 +6,7 @@
 use crate::cpu_list::Cpus;
 use crate::privilege::{self, Capability};
 use crate::socket_options::check;
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use rustix::process::{Resource, getpriority_process, getrlimit, setpriority_process};
 use rustix::thread::{
     CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
@@ -161,16 +162,15 @@ impl MemoryLock {
         if !may_lock_memory() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        // SAFETY: changes no mapping's content or place, only whether it may be paged out.
-        check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })?;
+        mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
         Ok(Self(()))
     }
 }
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        // SAFETY: changes no mapping's content or place.
-        unsafe { libc::munlockall() };
+        // Nothing can be done about memory that stays locked.
+        let _ = munlockall();
     }
 }
 
