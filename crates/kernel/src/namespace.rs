@@ -3,8 +3,10 @@
 //! Names are those of `ip netns`: a file in [`DIRECTORY`] that keeps the namespace alive.
 
 use crate::socket_options::check;
+use rustix::mount::{MountFlags, mount};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -81,10 +83,9 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
         .and_then(|()| map("gid_map", format!("0 {gid} 1")))
         .map_err(step("become its root"))?;
     // Names of namespaces are mounts below /run, which is another user's.
-    let (kind, place) = (c"tmpfs".as_ptr(), c"/run".as_ptr());
-    // SAFETY: strings that end with a zero, flags, and no data.
-    check(unsafe { libc::mount(kind, place, kind, 0, std::ptr::null()) })
-        .map(drop)
+    let nothing = None::<&CStr>;
+    mount(c"tmpfs", c"/run", c"tmpfs", MountFlags::empty(), nothing)
+        .map_err(io::Error::from)
         .map_err(step("have a /run of its own"))
 }
 

@@ -16,12 +16,12 @@ pub mod page;
 
 use crate::cpu_list::Cpus;
 use crate::owned_name;
-use crate::socket_options::check;
 use event::Decoder;
 use format::Format;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -120,38 +120,10 @@ pub fn remove(name: &str) -> io::Result<()> {
 }
 
 fn mount() -> io::Result<OwnedFd> {
-    // SAFETY: the name is a NUL-terminated string that the kernel only reads.
-    let context = unsafe { owned(libc::syscall(libc::SYS_fsopen, c"tracefs".as_ptr(), 1)) }?;
-    const CREATE: libc::c_long = 6; // FSCONFIG_CMD_CREATE
-    let null = std::ptr::null::<libc::c_char>();
-    // SAFETY: `context` is open; this command takes neither key nor value.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_fsconfig,
-            libc::c_long::from(context.as_raw_fd()),
-            CREATE,
-            null,
-            null,
-            0 as libc::c_long,
-        ) as libc::c_int
-    })?;
-    // SAFETY: `context` is open and holds a file system; FSMOUNT_CLOEXEC and no attributes.
-    unsafe {
-        owned(libc::syscall(
-            libc::SYS_fsmount,
-            libc::c_long::from(context.as_raw_fd()),
-            1 as libc::c_long,
-            0 as libc::c_long,
-        ))
-    }
-}
-
-/// # Safety
-/// `result` is a system call's: a descriptor that nobody else owns, or an error.
-unsafe fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
-    let fd = check(result as libc::c_int)?;
-    // SAFETY: as this function demands.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let context = fsopen(c"tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let (flags, attributes) = (FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty());
+    Ok(fsmount(&context, flags, attributes)?)
 }
 
 /// A tracer of our own: which events it writes, and on which CPUs.
