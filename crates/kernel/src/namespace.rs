@@ -4,7 +4,7 @@
 
 use crate::socket_options::check;
 use rustix::mount::{MountFlags, mount};
-use rustix::process::{getegid, geteuid};
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::ffi::CStr;
 use std::fs::{self, File};
@@ -93,8 +93,7 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
 /// neither write the maps nor enter the namespaces later. Other processes of the user gain nothing by it: tracing asks for
 /// the capabilities of the traced one as well.
 fn own_proc_files() -> io::Result<()> {
-    // SAFETY: this option takes only integers.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) }).map(drop)
+    Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 /// Is this process root of a user namespace with one user? No process can become another user there.

@@ -6,6 +6,7 @@ use super::{landlock, needs};
 use crate::socket_options::check;
 use caps::errors::CapsError;
 use caps::{CapSet, Capability};
+use rustix::thread::set_no_new_privs;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -131,7 +132,9 @@ fn reaches(folder: &Path, (user, group): (u32, u32)) -> bool {
 ///
 /// The bounding set can only be emptied with CAP_SETPCAP; without it `no_new_privs` has to do.
 pub(super) fn drop_privileges(user: Option<(u32, u32)>) -> Result<(), LockDownError> {
-    set_no_new_privs().map_err(step("set no_new_privs"))?;
+    // No exec of this thread, or of those that it starts, adds privileges from here on.
+    let set = set_no_new_privs(true).map_err(io::Error::from);
+    set.map_err(step("set no_new_privs"))?;
     if needs::raise(Capability::CAP_SETPCAP) {
         clear(CapSet::Bounding)?;
     }
@@ -144,12 +147,6 @@ pub(super) fn drop_privileges(user: Option<(u32, u32)>) -> Result<(), LockDownEr
         clear(set)?;
     }
     Ok(())
-}
-
-/// Sets `no_new_privs`: no exec of this thread, or of those that it starts, adds privileges.
-pub fn set_no_new_privs() -> io::Result<()> {
-    // SAFETY: this option takes only integers, and the unused ones must be 0.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }).map(drop)
 }
 
 fn clear(set: CapSet) -> Result<(), LockDownError> {
