@@ -482,6 +482,7 @@ mod tests {
                 }),
                 relative: Err(String::new()),
                 apart: None,
+                levels: None,
             };
             interval(Measure::Response, &shift)
         };
