@@ -258,7 +258,10 @@ fn address_lines(
     first: bool,
     address: Option<IpAddr>,
 ) -> Vec<Line> {
-    let ttl_cell = |shown: bool| Cell::new(shown.then(|| format!("{ttl:>3}")).unwrap_or_default());
+    let ttl_cell = |shown: bool| match shown {
+        true => Cell::new(format!("{ttl:>3}")),
+        false => Cell::default(),
+    };
     let address_cell = match address {
         Some(address) => Cell::left(address.to_string()),
         None if is_asked(traced, ttl) => Cell::left("no answer").dim(),
