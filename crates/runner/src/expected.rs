@@ -127,15 +127,12 @@ impl Expected {
     /// Why there is no [`forecast`](Self::forecast) of a finding.
     pub fn no_forecast(&self, finding: &Finding) -> String {
         let mut judged = self.judged.iter();
-        let Some(judged) = judged.find(|judged| judged.id == finding.id) else {
-            return "the earlier run did not judge it".to_owned();
-        };
-        match left_open(judged) {
-            Some(why) => format!("in the earlier run {why}"),
-            None if judged.check != finding.text => {
-                "the earlier run judged another check".to_owned()
-            }
-            None => "it was not applicable in the earlier run".to_owned(),
+        // Those of another check are left out.
+        let judged = judged.find(|judged| judged.id == finding.id);
+        match judged.map(left_open) {
+            None => "the earlier run did not judge it, or by another check".to_owned(),
+            Some(Some(why)) => format!("in the earlier run {why}"),
+            Some(None) => "it was not applicable in the earlier run".to_owned(),
         }
     }
 
