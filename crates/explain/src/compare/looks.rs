@@ -4,7 +4,8 @@
 //! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
 //! figures of a pair had to be right at once (Bonferroni): as much as Student's factor for 95 %
 //! grows to that for 1 − 5 %/looks, with as many degrees of freedom as the interval has. Medians may lie so far apart that they
-//! differ even where few degrees leave an interval no end ([`Apart`](delaylab_stats::two_samples::Apart)). Of several pairs, as
+//! differ even where few degrees leave an interval no end ([`Apart`](delaylab_stats::two_samples::Apart)), and so may the levels of
+//! trials that differ by factors ([`Levels`](delaylab_stats::two_samples::Levels)). Of several pairs, as
 //! many are allowed for that 5 % of those that are said to differ do so by chance (Benjamini and Hochberg 1995): where nothing
 //! differs, that is one comparison in twenty, and where many pairs do, none is hidden by how many there are.
 
@@ -48,7 +49,7 @@ pub(super) fn apart_from(shift: &Shift, looks: usize) -> f64 {
     apart.unwrap_or(f64::INFINITY)
 }
 
-/// Does the interval leave out zero, allowing for this many tests, or are the medians far apart?
+/// Does the interval leave out zero, allowing for this many tests, or are the medians or the levels of trials far apart?
 pub fn is_clear(shift: &Shift, looks: usize) -> bool {
     let Some((difference, reach)) = towards_zero(shift, looks) else {
         return false;

@@ -415,6 +415,15 @@ fn trials_of_one_law_that_differ_by_factors_are_seldom_told_apart() {
     assert!((0..200).filter(alarm).count() <= 3);
 }
 
+/// Half of the trials of one side are short and half are long: their logarithms are shorter than the other side's, their mean is not.
+#[test]
+fn a_side_whose_trials_spread_is_not_told_from_its_mean() {
+    let a = at_levels(&[100.0; 30], 1);
+    let b = at_levels(&[10.0, 188.0].repeat(15), 2);
+    let found = shift(Functional::Mean, &measured(&a), &measured(&b), 1);
+    assert!(!found.levels.unwrap().are_apart(0.95), "{found:?}");
+}
+
 /// Of pairs of runs of one law, so many are called different at 95 %; each of five trials whose packets resemble each other
 /// more in one run than in the other.
 #[test]
