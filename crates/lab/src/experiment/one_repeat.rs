@@ -30,10 +30,7 @@ fn of_claim(claim: &Claim) -> Option<String> {
 }
 
 fn of_comparison(comparison: &Comparison) -> Option<String> {
-    let lefts = std::iter::once(&comparison.first);
-    let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
-    let mut pairs = lefts.zip(&comparison.rest);
-    pairs.find_map(|(left, (relation, right))| {
+    comparison.pairs().find_map(|(left, relation, right)| {
         let [is_left_bounded, is_right_bounded] = match relation {
             Relation::Is(Beyond::Less | Beyond::AtMost) => [true, false],
             Relation::Is(Beyond::More | Beyond::AtLeast) => [false, true],
