@@ -85,13 +85,13 @@ impl Levels {
     /// Is one side's level surely longer than the other's, at this confidence?
     pub fn are_apart(&self, confidence: f64) -> bool {
         let [[a_low, a_high], [b_low, b_high]] = self.ends();
-        let is_beyond_both = a_high < b_low || b_high < a_low;
+        let have_gap = a_high < b_low || b_high < a_low;
         let [of_a, of_b] = self.sides;
         let degrees = of_a.degrees + of_b.degrees;
         let variance = (of_a.squares() + of_b.squares()) / f64::from(degrees);
         let error = (variance * (1.0 / of_a.count + 1.0 / of_b.count)).sqrt();
         let reach = student::two_sided(confidence, degrees) * error;
-        is_beyond_both && (of_b.mean - of_a.mean).abs() > reach
+        have_gap && (of_b.mean - of_a.mean).abs() > reach
     }
 
     /// Of each side.
