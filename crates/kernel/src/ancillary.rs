@@ -3,7 +3,7 @@
 //! Guarantees that nothing outside the buffer that the kernel filled is read.
 
 use crate::clock::from_timespec;
-use crate::socket_options::check_len;
+use crate::socket_options::{Plain, check_len};
 use delaylab_model::Nanos;
 use delaylab_model::trial::StampPoint;
 use std::io;
@@ -119,12 +119,7 @@ impl Payload {
     }
 }
 
-/// Types of which every bit pattern is a value.
-trait Plain {}
-impl Plain for u8 {}
-impl Plain for libc::c_int {}
-impl Plain for u32 {}
-impl Plain for [libc::timespec; 3] {}
+impl Plain for libc::timespec {}
 impl Plain for libc::sock_extended_err {}
 impl Plain for libc::sockaddr_in {}
 impl Plain for libc::sockaddr_in6 {}

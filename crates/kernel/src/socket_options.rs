@@ -22,15 +22,24 @@ fn get_int(fd: RawFd, level: i32, name: i32) -> io::Result<libc::c_int> {
     get_value(fd, level, name, &mut value).map(|_| value)
 }
 
-/// Says how many bytes the kernel wrote. `T` holds integers alone: the kernel may write any bytes.
-pub(crate) fn get_value<T: ?Sized>(
+/// Types of which every bit pattern is a value.
+pub(crate) trait Plain {}
+impl Plain for u8 {}
+impl Plain for libc::c_int {}
+impl Plain for u32 {}
+impl Plain for u64 {}
+impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// Says how many bytes the kernel wrote.
+pub(crate) fn get_value<T: Plain>(
     fd: RawFd,
     level: i32,
     name: i32,
     value: &mut T,
 ) -> io::Result<usize> {
     let mut length = size_of_val(value) as libc::socklen_t;
-    // SAFETY: the pointers describe `value` and its length, which outlive the call.
+    // SAFETY: the pointers describe `value` and its length, which outlive the call; whatever the kernel writes is a `T`
+    // (`Plain`).
     let code =
         unsafe { libc::getsockopt(fd, level, name, (&raw mut *value).cast(), &raw mut length) };
     check(code).map(|_| length as usize)
