@@ -172,12 +172,15 @@ impl PanelClock {
     }
 }
 
+fn steps_us() -> impl Iterator<Item = i64> {
+    STEPS.into_iter().map(|ms| 1_000 * ms)
+}
+
 /// Full seconds, minutes or hours of the wall clock, or parts of a second, as places in a panel; where there are none,
 /// its begin.
 fn ticks(clock: &PanelClock) -> Vec<f64> {
     let most = (WIDTH / PIXELS_A_TICK) as i64;
-    let mut steps = STEPS.into_iter().map(|ms| 1_000 * ms);
-    let step = steps.find(|step| clock.length_us / step <= most);
+    let step = steps_us().find(|step| clock.length_us / step <= most);
     let step = step.unwrap_or(clock.length_us / most);
     let of_piece = |piece: &Piece| {
         let [from, end] = [piece.from_us, piece.end_us].map(|at| at + piece.to_utc_us);
@@ -281,7 +284,7 @@ mod tests {
         for clock in time.clocks.as_ref().unwrap() {
             let all = ticks(clock);
             assert!(all.len() > clock.pieces.len());
-            let step = STEPS.into_iter().find(|step| clock.length_us / step <= 8);
+            let step = steps_us().find(|step| clock.length_us / step <= 8);
             for tick in all {
                 let tick_us = (tick * 1e6).round() as i64;
                 let within = |piece: &&Piece| (piece.from_us..=piece.end_us).contains(&tick_us);

@@ -6,8 +6,7 @@
 //! law apart as seldom as is asked for, and the 95 % intervals of each side alone, which do not overlap. The latter keep a side that
 //! hardly spreads from vouching for one that does.
 
-use super::shift::Interval;
-use crate::comparison::{Bounds, ByTrial, Statistic};
+use crate::comparison::{Bounds, ByTrial, Interval, Statistic};
 use crate::functional::{Basis, Functional};
 use crate::interval::CONFIDENCE;
 use crate::student;

@@ -3,7 +3,9 @@
 use super::drift::{self, Drift};
 use super::events;
 use super::levels::Levels;
-use crate::comparison::{Bounds, ByTrial, Design, Draws, Part, Replicates, Resampling, Statistic};
+use crate::comparison::{
+    Bounds, ByTrial, Design, Draws, Interval, Part, Replicates, Resampling, Statistic,
+};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
 use crate::student;
@@ -18,9 +20,9 @@ pub struct Shift {
     /// Of B.
     pub b: Option<f64>,
     /// 95 % interval of B − A, or why there is none.
-    pub absolute: Result<Bounds, String>,
+    pub absolute: Interval,
     /// 95 % interval of (B − A)/A, or why there is none.
-    pub relative: Result<Bounds, String>,
+    pub relative: Interval,
     /// Of medians: how far they must be apart to be told so whatever the interval says.
     pub apart: Option<Apart>,
     /// The levels of the trials, where enough of each side tell them.
@@ -144,8 +146,6 @@ fn statistic<'a>(
     let parts = (first..).zip(side).map(part).collect();
     Statistic::of_design(functional, parts, design)
 }
-
-pub(super) type Interval = Result<Bounds, String>;
 
 /// Of values that are never below 0: nothing is shorter by more than all of A.
 fn possible(
