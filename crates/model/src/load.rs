@@ -39,23 +39,20 @@ pub enum LoadKind {
 }
 
 impl LoadKind {
+    crate::named! {
+        Tcp "tcp";
+        Cbr "cbr";
+        Poisson "poisson";
+        OnOff "on-off";
+        Replay "replay";
+        Transfers "transfers";
+    }
+
     /// What real hosts keep over time of a stream of this kind.
     pub const fn series_of_hosts(self) -> &'static [&'static str] {
         match self {
             LoadKind::Tcp | LoadKind::Transfers => &["cwnd", "srtt", "goodput", "load_retransmits"],
             LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => &["offered"],
-        }
-    }
-
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LoadKind::Tcp => "tcp",
-            LoadKind::Cbr => "cbr",
-            LoadKind::Poisson => "poisson",
-            LoadKind::OnOff => "on-off",
-            LoadKind::Replay => "replay",
-            LoadKind::Transfers => "transfers",
         }
     }
 }
@@ -72,12 +69,9 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Direction::Up => "up",
-            Direction::Down => "down",
-        }
+    crate::named! {
+        Up "up";
+        Down "down";
     }
 }
 
@@ -251,14 +245,6 @@ mod tests {
 
     #[test]
     fn a_field_of_another_kind_is_refused_and_says_whose_it_is() {
-        let kinds = [
-            LoadKind::Tcp,
-            LoadKind::Cbr,
-            LoadKind::Poisson,
-            LoadKind::OnOff,
-            LoadKind::Replay,
-            LoadKind::Transfers,
-        ];
         // By kind, in that order: where the field belongs.
         for (field, belongs) in [
             ("rate = \"1Mbit/s\"", "tcpo-x"),
@@ -274,7 +260,7 @@ mod tests {
             ("rounds = 3", "-----x"),
             ("barrier = false", "-----x"),
         ] {
-            for (kind, mark) in kinds.into_iter().zip(belongs.chars()) {
+            for (kind, mark) in LoadKind::ALL.into_iter().zip(belongs.chars()) {
                 let belongs = mark != '-';
                 let name = kind.name();
                 let load: Load =

@@ -22,7 +22,9 @@ mod tests {
     use crate::experiment::{Draw, WorldName};
     use crate::hop::Direction;
     use crate::icmp::IcmpReason;
+    use crate::load::{self, LoadKind};
     use crate::noise::NoiseKind;
+    use crate::path::Software;
     use crate::plan::Unit;
     use crate::probe::HostCondition;
     use crate::record::{ClockEvent, Outcome};
@@ -51,5 +53,8 @@ mod tests {
         reads(Direction::ALL.map(|it| (it, it.name())));
         reads(DnsTransport::ALL.map(|it| (it, it.name())));
         reads(HostCondition::ALL.map(|it| (it, it.name())));
+        reads(LoadKind::ALL.map(|it| (it, it.name())));
+        reads(load::Direction::ALL.map(|it| (it, it.name())));
+        reads(Software::ALL.map(|it| (it, it.name())));
     }
 }

@@ -64,15 +64,12 @@ pub enum Software {
 }
 
 impl Software {
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Software::Delaylab => "delaylab",
-            Software::Nginx => "nginx",
-            Software::Apache => "apache",
-            Software::Haproxy => "haproxy",
-            Software::Unbound => "unbound",
-        }
+    crate::named! {
+        Delaylab "delaylab";
+        Nginx "nginx";
+        Apache "apache";
+        Haproxy "haproxy";
+        Unbound "unbound";
     }
 
     /// The TCP ports on which it listens.
