@@ -121,8 +121,7 @@ impl<T: Item> Crossbar<T> {
             if let Some(discard) = &mut self.discard {
                 discard.lost(item.flow(), item.pdu());
             }
-            let cause = Cause::BufferFull;
-            return drops.push(Dropped { item, cause });
+            return drops.push(Dropped::new(item, Cause::BufferFull));
         }
         self.buffer.takes(&item);
         self.held[egress].add(item.bytes());

@@ -117,6 +117,13 @@ pub struct Dropped<T> {
     pub cause: Cause,
 }
 
+impl<T> Dropped<T> {
+    /// This item, for this cause.
+    pub const fn new(item: T, cause: Cause) -> Self {
+        Self { item, cause }
+    }
+}
+
 /// How much is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {

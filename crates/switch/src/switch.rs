@@ -352,8 +352,7 @@ impl<T: Item> Port<T> {
         drops: &mut Vec<Dropped<T>>,
     ) -> bool {
         if !self.conforms(now, &item) {
-            let cause = Cause::Policer;
-            drops.push(Dropped { item, cause });
+            drops.push(Dropped::new(item, Cause::Policer));
             return false;
         }
         if !buffer.admits(&self.counted(&item), self.held) && !self.make_room(buffer, &item, drops)
@@ -375,11 +374,7 @@ impl<T: Item> Port<T> {
                 return false;
             };
             self.gives(buffer, &longest);
-            let cause = Cause::BufferFull;
-            drops.push(Dropped {
-                item: longest,
-                cause,
-            });
+            drops.push(Dropped::new(longest, Cause::BufferFull));
         }
         true
     }
@@ -443,8 +438,7 @@ impl<T: Item> Port<T> {
     #[cold]
     fn refuse(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>) {
         self.queue.overflow(now);
-        let cause = Cause::BufferFull;
-        drops.push(Dropped { item, cause });
+        drops.push(Dropped::new(item, Cause::BufferFull));
     }
 
     /// The discipline dropped these. Was what arrived kept?
@@ -488,8 +482,7 @@ impl<T: Item> Port<T> {
             if guards.admits(&item) {
                 self.keep(buffer, now, item, drops);
             } else {
-                let cause = Cause::Headroom;
-                drops.push(Dropped { item, cause });
+                drops.push(Dropped::new(item, Cause::Headroom));
             }
             return;
         }

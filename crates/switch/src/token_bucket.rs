@@ -164,8 +164,7 @@ impl<T: Item> Shaper<T> {
                 None => next(drops)?,
             };
             if self.bucket.is_too_small_for(&item) {
-                let cause = Cause::Shaper;
-                drops.push(Dropped { item, cause });
+                drops.push(Dropped::new(item, Cause::Shaper));
                 continue;
             }
             match self.bucket.take(now, &item) {

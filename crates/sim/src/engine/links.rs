@@ -114,7 +114,7 @@ impl<E: EventSet> Engine<E> {
         let node = &self.switches[switch as usize];
         let down = |(at, up): (Picos, Picos)| (at..up).contains(&self.now);
         if node.reset.is_some_and(down) {
-            self.drops.push(dropped_by_reset(unit));
+            self.drops.push(Dropped::new(unit, Cause::Reset));
             self.note_drops(id, self.now);
             return true;
         }
@@ -160,7 +160,7 @@ impl<E: EventSet> Engine<E> {
             self.catch_up(port);
             let queues = &mut self.switches[switch as usize].switch;
             while let Some(unit) = queues.give_up(self.now, egress, &mut self.drops) {
-                self.drops.push(dropped_by_reset(unit));
+                self.drops.push(Dropped::new(unit, Cause::Reset));
             }
             // What a discipline drops while it is emptied is lost by the reset, too.
             for dropped in &mut self.drops {
@@ -484,13 +484,6 @@ impl<E: EventSet> Engine<E> {
             dequeue: at,
             backlog,
         });
-    }
-}
-
-const fn dropped_by_reset(item: Unit) -> Dropped<Unit> {
-    Dropped {
-        item,
-        cause: Cause::Reset,
     }
 }
 

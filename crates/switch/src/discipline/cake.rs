@@ -213,8 +213,7 @@ impl<T: Item> Cake<T> {
                     of.charge(queue, item.bytes());
                     return Some(item);
                 }
-                let cause = Cause::Cobalt;
-                drops.push(Dropped { item, cause });
+                drops.push(Dropped::new(item, Cause::Cobalt));
             }
             self.tins[tin].retire(queue, now);
         }
@@ -246,8 +245,7 @@ impl<T: Item> Cake<T> {
         let of = &mut self.tins[tin];
         of.left(queue, item.bytes());
         of.flows[queue].cobalt.full(now, of.cobalt);
-        let cause = Cause::BufferFull;
-        drops.push(Dropped { item, cause });
+        drops.push(Dropped::new(item, Cause::BufferFull));
     }
 
     fn next_item(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {

@@ -152,8 +152,7 @@ fn mark_or_drop<T: Item>(item: Option<T>, drops: &mut Vec<Dropped<T>>) -> Option
     if item.ecn_capable() && item.mark() {
         return Some(item);
     }
-    let cause = Cause::CoDel;
-    drops.push(Dropped { item, cause });
+    drops.push(Dropped::new(item, Cause::CoDel));
     None
 }
 

@@ -245,8 +245,7 @@ impl<T: Item> DualPi2<T> {
 }
 
 fn drop_it<T>(item: T, drops: &mut Vec<Dropped<T>>) -> Option<T> {
-    let cause = Cause::DualPi2;
-    drops.push(Dropped { item, cause });
+    drops.push(Dropped::new(item, Cause::DualPi2));
     None
 }
 

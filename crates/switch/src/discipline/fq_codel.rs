@@ -140,9 +140,8 @@ impl<T: Item> FqCoDel<T> {
         let (fattest, _) = self.fattest.get(all);
         let count = (self.flows[fattest].held.items / 2).clamp(1, BATCH);
         let (_, mut taken) = self.taken(fattest);
-        let cause = Cause::BufferFull;
         let shed = (0..count).map_while(|_| taken.pop());
-        drops.extend(shed.map(|(_, item)| Dropped { item, cause }));
+        drops.extend(shed.map(|(_, item)| Dropped::new(item, Cause::BufferFull)));
         self.note_length(fattest);
     }
 

@@ -203,8 +203,7 @@ impl<T: Item> Queue<T> for Pie<T> {
         if self.control.hits(self.backlog().bytes, &mut self.random) {
             let marks = self.control.probability <= self.control.parameters.mark_up_to;
             if !(marks && item.ecn_capable() && item.mark()) {
-                let cause = Cause::Pie;
-                drops.push(Dropped { item, cause });
+                drops.push(Dropped::new(item, Cause::Pie));
                 return;
             }
         }

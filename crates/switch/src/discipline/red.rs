@@ -214,8 +214,7 @@ impl<T: Item> Queue<T> for Red<T> {
     fn enqueue(&mut self, now: Picos, mut item: T, drops: &mut Vec<Dropped<T>>) {
         self.observe(now);
         if self.hits() && !(item.ecn_capable() && item.mark()) {
-            let cause = Cause::Red;
-            drops.push(Dropped { item, cause });
+            drops.push(Dropped::new(item, Cause::Red));
             return;
         }
         self.idle = None;
