@@ -33,10 +33,7 @@ pub(crate) fn listed(path: &Path) -> Result<Site, Refusal> {
 
 /// Between which hosts flows go that do not say so: only two leave no choice.
 fn usual(network: &Network) -> Usual {
-    let hosts = (0..)
-        .zip(&network.nodes)
-        .filter(|(_, node)| matches!(node.kind, Kind::Host(_)));
-    let hosts: Vec<NodeId> = hosts.map(|(id, _)| id).collect();
+    let hosts: Vec<NodeId> = network.hosts().collect();
     match hosts[..] {
         [a, b] => Usual::Pairs(vec![[a, b]]),
         _ => Usual::Said,

@@ -25,9 +25,9 @@ pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site,
     }
     known_counts(Some(topology), path)?;
     let builder = Builder::new(path)?;
-    match topology {
-        Topology::Loopback | Topology::SwitchLoopback => Ok(builder.switch_loopback()),
-        Topology::TwoHosts => Ok(builder.two_hosts()),
+    Ok(match topology {
+        Topology::Loopback | Topology::SwitchLoopback => builder.switch_loopback(),
+        Topology::TwoHosts => builder.two_hosts(),
         Topology::PairsOnATrunk => {
             builder.pairs_on_a_trunk(count("path.pairs", path.pairs, flows)?)
         }
@@ -41,9 +41,9 @@ pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site,
             count("path.leaves", path.leaves, 4)?,
             count("path.spines", path.spines, 2)?,
             count("path.hosts", path.hosts, 4)?,
-        ),
-        Topology::FatTree => builder.fat_tree(count("path.ports", path.ports, 4)?),
-    }
+        )?,
+        Topology::FatTree => builder.fat_tree(count("path.ports", path.ports, 4)?)?,
+    })
 }
 
 /// A count of something that this topology, or a list of nodes and links, has not.
@@ -159,23 +159,23 @@ impl<'a> Builder<'a> {
         self.pairs(pairs)
     }
 
-    fn pairs_on_a_trunk(mut self, pairs: u64) -> Result<Site, Refusal> {
+    fn pairs_on_a_trunk(mut self, pairs: u64) -> Site {
         let [left, right] = ["s1", "s2"].map(|name| self.switch(name));
         self.connect("trunk", left, right);
         let pairs = self.host_pairs(left, right, pairs);
-        Ok(self.pairs(pairs))
+        self.pairs(pairs)
     }
 
-    fn many_to_one(mut self, senders: u64) -> Result<Site, Refusal> {
+    fn many_to_one(mut self, senders: u64) -> Site {
         let switch = self.switch("s1");
         let receiver = self.host_at(switch, "b1".to_owned());
         let pairs = (1..=senders).map(|i| [self.host_at(switch, format!("a{i}")), receiver]);
         let pairs = pairs.collect();
-        Ok(self.pairs(pairs))
+        self.pairs(pairs)
     }
 
     /// Beside the pairs at its ends, a host c1, c2 … at each switch for traffic that crosses.
-    fn chain(mut self, hops: u64, pairs: u64) -> Result<Site, Refusal> {
+    fn chain(mut self, hops: u64, pairs: u64) -> Site {
         let switches: Vec<_> = (1..=hops).map(|i| self.switch(format!("s{i}"))).collect();
         for (pair, i) in switches.windows(2).zip(1..) {
             self.connect(format!("trunk{i}"), pair[0], pair[1]);
@@ -185,17 +185,17 @@ impl<'a> Builder<'a> {
         for (&switch, i) in switches.iter().zip(1..) {
             self.host_at(switch, format!("c{i}"));
         }
-        Ok(self.pairs(pairs))
+        self.pairs(pairs)
     }
 
     /// A congested and a control link between the same switches, and a third for what comes back.
-    fn two_paths(mut self, pairs: u64) -> Result<Site, Refusal> {
+    fn two_paths(mut self, pairs: u64) -> Site {
         let [near, far] = ["s1", "s2"].map(|name| self.switch(name));
         for name in ["congested", "control", "return"] {
             self.connect(name, near, far);
         }
         let pairs = self.host_pairs(near, far, pairs);
-        Ok(self.pairs(pairs))
+        self.pairs(pairs)
     }
 
     fn leaf_spine(mut self, leaves: u64, spines: u64, hosts: u64) -> Result<Site, Refusal> {

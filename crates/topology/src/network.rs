@@ -114,11 +114,8 @@ impl Network {
                 format!("`{name}` forwards and does not send: name a host"),
             ),
             None => {
-                let hosts = self
-                    .nodes
-                    .iter()
-                    .filter(|node| matches!(node.kind, Kind::Host(_)));
-                let names: Vec<_> = hosts.map(|node| node.name.as_str()).take(8).collect();
+                let names = self.hosts().map(|host| &*self.nodes[host as usize].name);
+                let names: Vec<&str> = names.take(8).collect();
                 refuse(
                     field,
                     format!("there is no node `{name}`: there are {}", names.join(", ")),
@@ -136,7 +133,12 @@ impl Network {
     /// The settings of the switch that this queue is of, by its name as in `s1→s2`; `None` where it is a host's.
     pub fn switch_of(&self, queue: &str) -> Option<&Switch> {
         let (node, _) = queue.split_once('→')?;
-        match &self.nodes[self.named(node)? as usize].kind {
+        self.switch(self.named(node)?)
+    }
+
+    /// The settings of this switch; `None` of a host.
+    pub fn switch(&self, node: NodeId) -> Option<&Switch> {
+        match &self.nodes[node as usize].kind {
             Kind::Switch(section) => Some(section),
             Kind::Host(_) => None,
         }
@@ -144,7 +146,12 @@ impl Network {
 
     /// Is it a host?
     pub fn is_host(&self, node: NodeId) -> bool {
-        matches!(self.nodes[node as usize].kind, Kind::Host(_))
+        self.switch(node).is_none()
+    }
+
+    /// Every host.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = NodeId> {
+        (0..self.nodes.len() as NodeId).filter(|&node| self.is_host(node))
     }
 
     /// Is there one way alone between any two of the nodes that links join to this one?

@@ -10,7 +10,7 @@ use delaylab_switch::flow_control::{Limits, Link, Parameters, Set, response_of_t
 use delaylab_topology::Built;
 use delaylab_topology::classes::QUEUES;
 use delaylab_topology::framing::{framing_of, wire};
-use delaylab_topology::network::{Kind, NodeId, Port, PortId, other_end};
+use delaylab_topology::network::{NodeId, Port, PortId, other_end};
 use delaylab_topology::queues::switch_settings;
 use delaylab_topology::time::picos;
 
@@ -29,9 +29,7 @@ pub(super) fn guarded_link(
     switch: NodeId,
     port: PortId,
 ) -> Option<(Parameters, Link)> {
-    let Kind::Switch(section) = &built.network.nodes[switch as usize].kind else {
-        return None;
-    };
+    let section = built.network.switch(switch)?;
     let settings = switch_settings(section, &trial.path, built.framing).ok()?;
     let parameters = settings.flow_control?;
     let port = &built.network.ports[port as usize];

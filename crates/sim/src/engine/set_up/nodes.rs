@@ -173,29 +173,21 @@ impl Maker<'_> {
     }
 
     fn pause(&self, node: NodeId) -> Option<Pause> {
-        match &self.network.nodes[node as usize].kind {
-            Kind::Switch(switch) => switch.pause,
-            Kind::Host(_) => None,
-        }
+        self.network.switch(node)?.pause
     }
 
     /// Do its queues wait for tokens too?
     fn is_shaped(&self, node: NodeId) -> bool {
-        match &self.network.nodes[node as usize].kind {
-            Kind::Switch(switch) => {
-                let cake = switch.discipline == Some(Discipline::Cake);
-                let rate = switch.cake.and_then(|cake| cake.rate);
-                switch.shaper.is_some() || (cake && rate.is_some())
-            }
-            Kind::Host(_) => false,
-        }
+        self.network.switch(node).is_some_and(|switch| {
+            let cake = switch.discipline == Some(Discipline::Cake);
+            let rate = switch.cake.and_then(|cake| cake.rate);
+            switch.shaper.is_some() || (cake && rate.is_some())
+        })
     }
 
     fn latency(&self, node: NodeId) -> Picos {
-        match &self.network.nodes[node as usize].kind {
-            Kind::Host(_) => 0,
-            Kind::Switch(switch) => picos(switch.latency),
-        }
+        let switch = self.network.switch(node);
+        switch.map_or(0, |switch| picos(switch.latency))
     }
 
     /// Credit flow control, if the switches have it.
