@@ -36,35 +36,16 @@ pub enum Event {
 /// How many there are of each.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots {
-    ports: u32,
-    hosts: u32,
-    flows: u32,
-    switches: u32,
+    pub(crate) ports: u32,
+    pub(crate) hosts: u32,
+    pub(crate) flows: u32,
+    pub(crate) switches: u32,
     /// Ports with flow control: all or none.
-    controls: u32,
-    servers: u32,
+    pub(crate) controls: u32,
+    pub(crate) servers: u32,
 }
 
 impl Slots {
-    /// For so many.
-    pub const fn new(
-        ports: usize,
-        hosts: usize,
-        flows: usize,
-        switches: usize,
-        controls: usize,
-        servers: usize,
-    ) -> Self {
-        Self {
-            ports: ports as u32,
-            hosts: hosts as u32,
-            flows: flows as u32,
-            switches: switches as u32,
-            controls: controls as u32,
-            servers: servers as u32,
-        }
-    }
-
     /// All together.
     pub const fn count(&self) -> usize {
         let controls = 2 * self.controls;
@@ -153,7 +134,14 @@ mod tests {
 
     #[test]
     fn every_slot_is_one_event() {
-        let slots = Slots::new(3, 2, 4, 2, 3, 2);
+        let slots = Slots {
+            ports: 3,
+            hosts: 2,
+            flows: 4,
+            switches: 2,
+            controls: 3,
+            servers: 2,
+        };
         for slot in 0..slots.count() as u32 {
             assert_eq!(slots.slot(slots.event(slot)), slot);
         }

@@ -170,14 +170,14 @@ impl<'a> Maker<'a> {
 
     fn engine<E: EventSet>(self) -> Engine<E> {
         let controls = controls_of(self.trial, self.built);
-        let slots = Slots::new(
-            self.ports.len(),
-            self.hosts.len(),
-            self.flows.len(),
-            self.switches.len(),
-            controls.len(),
-            self.trial.path.server.len(),
-        );
+        let slots = Slots {
+            ports: self.ports.len() as u32,
+            hosts: self.hosts.len() as u32,
+            flows: self.flows.len() as u32,
+            switches: self.switches.len() as u32,
+            controls: controls.len() as u32,
+            servers: self.trial.path.server.len() as u32,
+        };
         let probes_left = self.trial.probes.len();
         let counts_queues = !self.counted_ports().is_empty();
         let framing = self.built.framing;
