@@ -207,12 +207,11 @@ impl Nic {
         let queues = self.queues.len();
         for _ in 0..queues {
             let at = self.turn;
+            // One queue sends packet by packet, several take turns.
+            self.turn = if at + 1 == queues { 0 } else { at + 1 };
             if let Some(leaving) = self.queues[at].dequeue(now) {
-                // One queue sends packet by packet, several take turns.
-                self.turn = if at + 1 == queues { 0 } else { at + 1 };
                 return Some(leaving);
             }
-            self.turn = if at + 1 == queues { 0 } else { at + 1 };
         }
         None
     }

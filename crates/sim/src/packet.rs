@@ -61,7 +61,7 @@ impl Content {
 }
 
 /// What a probe's packet carries and collects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
     /// Of the probe.
     pub flow: u32,

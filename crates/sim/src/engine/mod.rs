@@ -283,6 +283,14 @@ impl Flow {
             Flow::Tcp(_) | Flow::Load(_) | Flow::Frames(_) => None,
         }
     }
+
+    /// The connection, if it is one.
+    fn connection(&self) -> Option<&Connection> {
+        match self {
+            Flow::Tcp(connection) => Some(connection),
+            _ => None,
+        }
+    }
 }
 
 /// What is known of a request that is not answered yet.

@@ -142,10 +142,7 @@ impl<E: EventSet> Engine<E> {
                 let echo = Echo {
                     flow,
                     seq,
-                    r_rx: 0,
-                    r_user: 0,
-                    r_tx: 0,
-                    t_rx: 0,
+                    ..Echo::default()
                 };
                 Some(self.packet(out, ip_size, Content::Request(echo)))
             }

@@ -111,10 +111,7 @@ impl<E: EventSet> Engine<E> {
     }
 
     fn transfers_of(&mut self, flow: u32) -> Option<&mut Transfers> {
-        match &mut self.flows[flow as usize] {
-            Flow::Tcp(connection) => connection.transfers.as_deref_mut(),
-            _ => None,
-        }
+        self.connection(flow)?.transfers.as_deref_mut()
     }
 
     /// Every transfer that has begun. To be called once, at the end.

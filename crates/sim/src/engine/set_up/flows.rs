@@ -7,7 +7,6 @@ use crate::engine::sections::{TCP_HEADERS, TIMESTAMP_OPTION, arrivals};
 use crate::engine::shares::{Shares, stretch};
 use crate::engine::tcp_load::settings_of;
 use crate::engine::{Barrier, Connection, Flow, Load, MOST_SERIES, Transfers};
-use crate::packet::ChannelId;
 use crate::trace::Trace;
 use delaylab_model::Picos;
 use delaylab_model::frames::Frames;
@@ -60,25 +59,18 @@ impl Maker<'_> {
             }
             let stretch = stretch(self.built.mtu, self.fair_share(first));
             // Of others it is not counted what arrives when.
-            let begins = self.flows[first..].iter().filter_map(|flow| match flow {
-                Flow::Tcp(connection) => Some(connection.starts),
-                _ => None,
-            });
-            self.shares
-                .push(Shares::new(&load.name, begins.collect(), stretch));
+            let connections = self.flows[first..].iter().filter_map(Flow::connection);
+            let begins = connections.map(|connection| connection.starts).collect();
+            self.shares.push(Shares::new(&load.name, begins, stretch));
         }
         Ok(())
     }
 
     /// The least that a flow from this one on gets, in bit/s, where the line of each of its links is shared evenly among them.
     fn fair_share(&self, first: usize) -> u64 {
-        let data = |flow: &Flow| match flow {
-            Flow::Tcp(connection) => Some(connection.data),
-            _ => None,
-        };
-        let channels: Vec<ChannelId> = self.flows[first..].iter().filter_map(data).collect();
+        let connections = self.flows[first..].iter().filter_map(Flow::connection);
         let mut through: BTreeMap<u32, u64> = BTreeMap::new();
-        for port in channels.iter().flat_map(|&channel| self.links(channel)) {
+        for port in connections.flat_map(|connection| self.links(connection.data)) {
             *through.entry(*port).or_default() += 1;
         }
         let shares = through.iter();

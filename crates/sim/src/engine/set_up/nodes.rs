@@ -162,10 +162,7 @@ impl Maker<'_> {
 
     /// Hosts' ports at which a connection waits for what it has there to leave.
     pub(super) fn counted_ports(&self) -> BTreeSet<u32> {
-        let connections = self.flows.iter().filter_map(|flow| match flow {
-            Flow::Tcp(connection) => Some(connection),
-            _ => None,
-        });
+        let connections = self.flows.iter().filter_map(Flow::connection);
         connections
             .filter(|connection| connection.sender.settings().host_queue.is_some())
             .map(|connection| self.channels[connection.data as usize].first)
