@@ -410,7 +410,7 @@ impl<E: EventSet> Engine<E> {
             return;
         };
         if rm.backward {
-            abr.source.on_backward(self.now, &rm);
+            abr.source.on_backward(&rm);
             abr.note_rate(self.now);
         } else {
             abr.destination.on_forward(rm);

@@ -11,11 +11,6 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Nothing received yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// A data cell came in.
     #[inline]
     pub const fn on_data(&mut self, efci: bool) {

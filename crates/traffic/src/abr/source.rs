@@ -75,7 +75,7 @@ impl Source {
     }
 
     /// A backward RM cell came in.
-    pub fn on_backward(&mut self, _now: Picos, rm: &ResourceManagement) {
+    pub fn on_backward(&mut self, rm: &ResourceManagement) {
         if !rm.notification {
             self.outstanding = 0;
         }

@@ -251,7 +251,7 @@ impl Maker<'_> {
         Some(Gate::Abr(Box::new(Abr {
             trace: series.then(|| Trace::new(source.acr().round() as u64)),
             source,
-            destination: Destination::new(),
+            destination: Destination::default(),
         })))
     }
 }

@@ -34,7 +34,7 @@ impl Model {
         Self {
             mark: parameters.mark,
             sources: vec![Source::new(parameters); vcs],
-            destinations: vec![Destination::new(); vcs],
+            destinations: vec![Destination::default(); vcs],
             queue: VecDeque::new(),
             to_destination: VecDeque::new(),
             to_source: VecDeque::new(),
@@ -71,7 +71,7 @@ impl Model {
             }
         }
         while let Some((_, vc, rm)) = self.to_source.pop_front_if(|c| c.0 <= slot) {
-            self.sources[vc].on_backward(slot * CELL, &rm);
+            self.sources[vc].on_backward(&rm);
         }
     }
 

@@ -16,7 +16,7 @@ fn at(mbit: f64, parameters: Parameters) -> Source {
         explicit_rate: mbit * MBIT,
         ..backward(false)
     };
-    (0..400).for_each(|_| source.on_backward(0, &rm));
+    (0..400).for_each(|_| source.on_backward(&rm));
     assert!(near(source.acr(), mbit * MBIT));
     source
 }
@@ -37,25 +37,25 @@ fn forward_at(source: &mut Source, when: u64) -> ResourceManagement {
 #[test]
 fn a_backward_rm_cell_takes_a_sixteenth_or_gives_pcr_over_256() {
     let mut source = at(100.0, eprca());
-    source.on_backward(0, &backward(true));
+    source.on_backward(&backward(true));
     assert!(near(source.acr(), 93.75 * MBIT));
-    source.on_backward(0, &backward(false));
+    source.on_backward(&backward(false));
     assert!(near(source.acr(), (93.75 + 32.0 * 0.01892) * MBIT));
     let held = source.acr();
     let hold = ResourceManagement {
         no_increase: true,
         ..backward(false)
     };
-    source.on_backward(0, &hold);
+    source.on_backward(&hold);
     assert_eq!(source.acr(), held);
 }
 
 #[test]
 fn it_stays_between_mcr_and_pcr() {
     let mut source = Source::new(&eprca());
-    (0..1000).for_each(|_| source.on_backward(0, &backward(true)));
+    (0..1000).for_each(|_| source.on_backward(&backward(true)));
     assert_eq!(source.acr(), eprca().mcr);
-    (0..1000).for_each(|_| source.on_backward(0, &backward(false)));
+    (0..1000).for_each(|_| source.on_backward(&backward(false)));
     assert_eq!(source.acr(), eprca().pcr);
 }
 
@@ -66,13 +66,13 @@ fn the_explicit_rate_holds_it_down() {
         explicit_rate: 20.0 * MBIT,
         ..backward(false)
     };
-    source.on_backward(0, &rm);
+    source.on_backward(&rm);
     assert!(near(source.acr(), 20.0 * MBIT));
     let rm = ResourceManagement {
         explicit_rate: 0.0,
         ..rm
     };
-    source.on_backward(0, &rm);
+    source.on_backward(&rm);
     assert_eq!(source.acr(), eprca().mcr);
 }
 
@@ -90,9 +90,9 @@ fn per_cell_each_takes_and_an_uncongested_rm_cell_gives_back() {
     assert!(near(source.acr(), per_cell.icr * (1.0 - 1.0 / 512.0)));
     assert!(after < start);
     let before = source.acr();
-    source.on_backward(SECOND, &backward(true));
+    source.on_backward(&backward(true));
     assert_eq!(source.acr(), before);
-    source.on_backward(SECOND, &backward(false));
+    source.on_backward(&backward(false));
     let given = before * (1.0 + 32.0 / 512.0) + 32.0 * per_cell.air;
     assert!(near(source.acr(), given));
 }
@@ -168,9 +168,9 @@ fn silence_from_the_other_end_halves_it_at_each_forward_rm_cell() {
         explicit_rate: 50.0 * MBIT,
         ..backward(false)
     };
-    (0..400).for_each(|_| source.on_backward(0, &notification));
+    (0..400).for_each(|_| source.on_backward(&notification));
     assert!(near(rates(&mut source, 1)[0], 25.0));
-    source.on_backward(0, &backward(true));
+    source.on_backward(&backward(true));
     let held = source.acr();
     assert!(near(rates(&mut source, 1)[0] * MBIT, held));
 }
@@ -195,7 +195,7 @@ proptest! {
         for (step, wait, [a, b, c], explicit_rate) in steps {
             match step {
                 0 => now += wait,
-                1 => source.on_backward(now, &ResourceManagement {
+                1 => source.on_backward(&ResourceManagement {
                     notification: a, no_increase: b, explicit_rate, ..backward(c)
                 }),
                 _ => now = now.max(source.next_send().min(now + SECOND)),

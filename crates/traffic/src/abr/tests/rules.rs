@@ -89,12 +89,12 @@ fn a_slot_is_reckoned_anew_when_the_rate_changes() {
     let mut source = Source::new(&eprca());
     source.send(1000, true, None);
     assert_eq!(source.next_send(), 1000 + SLOT);
-    source.on_backward(2000, &backward(false));
+    source.on_backward(&backward(false));
     let faster = eprca().icr + 32.0 * eprca().air;
     let spacing = (SECOND as f64 / faster).ceil() as Picos;
     assert_eq!(source.next_send(), 1000 + spacing);
     assert!(spacing < SLOT);
-    source.on_backward(3000, &backward(true));
+    source.on_backward(&backward(true));
     assert!(source.next_send() > 1000 + spacing);
     // A late cell moves the next one; nothing is caught up.
     source.send(SECOND, true, None);
@@ -117,7 +117,7 @@ fn out_of_rate_at_tcr_when_the_rate_is_nothing() {
     assert_eq!(source.out_of_rate(SECOND / 10), None);
     assert_eq!(source.next_out_of_rate(), Some(SECOND / 10 + 5));
     assert!(source.out_of_rate(SECOND / 10 + 5).is_some());
-    source.on_backward(SECOND, &backward(false));
+    source.on_backward(&backward(false));
     assert_eq!(
         (source.next_out_of_rate(), source.out_of_rate(2 * SECOND)),
         (None, None)
@@ -127,7 +127,7 @@ fn out_of_rate_at_tcr_when_the_rate_is_nothing() {
 
 #[test]
 fn the_destination_tells_the_last_efci_bit_once() {
-    let mut destination = Destination::new();
+    let mut destination = Destination::default();
     let forward = ResourceManagement {
         backward: false,
         ..backward(false)
