@@ -75,16 +75,16 @@ struct Settling {
     replies_before: u64,
 }
 
-/// Which separate stamps have come at all: not every driver delivers every stamp.
+/// Some of the stamps that come separately.
 #[derive(Debug, Clone, Copy, Default)]
-struct StampsDelivered {
+struct SeparateStamps {
     sched: bool,
     tx: bool,
     follow_up: bool,
     ack: bool,
 }
 
-impl StampsDelivered {
+impl SeparateStamps {
     #[inline]
     fn note(&mut self, point: StampPoint) {
         match point {
@@ -143,7 +143,8 @@ pub struct Prober {
     /// Slots due before this were given up.
     skip_until: Option<Nanos>,
     skipped: u64,
-    seen: StampsDelivered,
+    /// What has come at all: not every driver delivers every stamp.
+    seen: SeparateStamps,
     reordering: Reordering,
     reflector: ReflectorCount,
     /// Send calls that failed.
@@ -184,7 +185,7 @@ impl Prober {
             stopped: false,
             skip_until: None,
             skipped: 0,
-            seen: StampsDelivered::default(),
+            seen: SeparateStamps::default(),
             reordering: Reordering::default(),
             reflector: ReflectorCount::default(),
             unsent: 0,

@@ -1,6 +1,6 @@
 //! Handing records out: once they are whole, once they are lost, or at the end as they are.
 
-use super::{Expected, Prober, Settling, Slot, State};
+use super::{Expected, Prober, SeparateStamps, Settling, Slot, State};
 use crate::pacing::Due;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -168,27 +168,16 @@ impl Prober {
         self.slots.clear();
         self.base = self.next_seq;
     }
-}
 
-/// The separate stamps that a record waits for.
-#[derive(Debug, Clone, Copy)]
-struct Awaited {
-    sched: bool,
-    tx: bool,
-    follow_up: bool,
-    ack: bool,
-}
-
-impl Prober {
-    /// What was asked for; after a few replies, only what has come at all.
-    fn expected(&self) -> Awaited {
+    /// What a record waits for: what was asked for; after a few replies, only what has come at all.
+    fn expected(&self) -> SeparateStamps {
         let early = self.replies < BELIEVE_FOR_REPLIES;
         let Expected {
             departures,
             follow_ups,
             acks,
         } = self.config.expected;
-        Awaited {
+        SeparateStamps {
             sched: departures && (early || self.seen.sched),
             tx: departures && (early || self.seen.tx),
             follow_up: follow_ups && (early || self.seen.follow_up),
@@ -197,7 +186,7 @@ impl Prober {
     }
 }
 
-fn is_whole(record: &Record, awaited: Awaited) -> bool {
+fn is_whole(record: &Record, awaited: SeparateStamps) -> bool {
     (!awaited.sched || record.t_sched.is_some())
         && (!awaited.tx || record.t_tx.is_some())
         && (!awaited.ack || record.t_ack.is_some())
