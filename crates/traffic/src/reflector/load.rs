@@ -138,11 +138,9 @@ impl LoadSink {
     pub fn set_keys(&mut self, keys: Keys) {
         self.policy.access = Access::Keyed(keys);
         self.keys = KeyRing::new(self.policy.keys());
-        let keys = &self.keys;
         self.sessions
-            .retain(|session| session.key.is_some_and(|id| keys.has(&id)));
-        let sessions = &self.sessions;
-        self.admission.retain(|token| sessions.contains(token));
+            .retain(|session| session.key.is_some_and(|id| self.keys.has(&id)));
+        self.admission.retain(|token| self.sessions.contains(token));
     }
 
     /// Would anything from this address be taken?
@@ -276,9 +274,8 @@ impl LoadSink {
     }
 
     fn attach(&mut self, now: Now, from: IpAddr, token: u32, packet: &[u8]) -> LoadOpening {
-        let policy = &self.policy;
         let session = self.sessions.get_mut(token).filter(|session| {
-            session.is_alive(now, policy)
+            session.is_alive(now, &self.policy)
                 && session.peer == from
                 && session.transport == Transport::Tcp
                 && !session.attached
@@ -306,11 +303,9 @@ impl LoadSink {
         reply: &mut [u8],
     ) -> Option<usize> {
         let LoadRef(token) = session;
-        let policy = &self.policy;
         let session = self.sessions.get_mut(token)?;
-        let key = session.keys.as_ref().map(|pair| &pair.request);
-        let asked = Control::parse(key, packet).ok()?;
-        if asked != (Control::Count { token }) || !session.is_alive(now, policy) {
+        let asked = Control::parse(session.key(), packet).ok()?;
+        if asked != (Control::Count { token }) || !session.is_alive(now, &self.policy) {
             return None;
         }
         session.proven = true;
@@ -327,12 +322,11 @@ impl LoadSink {
         let Ok(header) = Header::parse(head) else {
             return;
         };
-        let policy = &self.policy;
         let session = self.sessions.get_mut(header.token).filter(|session| {
             session.proven
                 && session.transport == Transport::Udp
                 && session.peer == from
-                && session.is_alive(now, policy)
+                && session.is_alive(now, &self.policy)
         });
         let Some(session) = session else { return };
         session.last = now.mono;
@@ -355,9 +349,8 @@ impl LoadSink {
 
     /// `length` bytes of a session's data came; 0: its connection was waited for.
     pub fn bytes(&mut self, now: Now, session: LoadRef, length: usize) -> Taken {
-        let policy = &self.policy;
         let session = self.sessions.get_mut(session.0);
-        let Some(session) = session.filter(|session| session.is_alive(now, policy)) else {
+        let Some(session) = session.filter(|session| session.is_alive(now, &self.policy)) else {
             return Taken::Close;
         };
         if length > 0 {
@@ -370,9 +363,8 @@ impl LoadSink {
 
     /// Is this session still to be served?
     pub fn is_alive(&mut self, now: Now, session: LoadRef) -> bool {
-        let policy = &self.policy;
         let session = self.sessions.get_mut(session.0);
-        session.is_some_and(|session| session.is_alive(now, policy))
+        session.is_some_and(|session| session.is_alive(now, &self.policy))
     }
 
     /// The socket of this number has dropped this number of packets more.
@@ -394,11 +386,9 @@ impl LoadSink {
     }
 
     fn expire(&mut self, now: Now) {
-        let policy = &self.policy;
         self.sessions
-            .retain(|session| session.is_alive(now, policy));
-        let sessions = &self.sessions;
-        self.admission.retain(|token| sessions.contains(token));
+            .retain(|session| session.is_alive(now, &self.policy));
+        self.admission.retain(|token| self.sessions.contains(token));
     }
 }
 
@@ -452,8 +442,12 @@ impl Session {
     }
 
     fn has_sealed(&self, packet: &[u8]) -> bool {
-        let key = self.keys.as_ref().map(|pair| &pair.request);
-        key.is_none_or(|key| key.is_sealed(packet))
+        self.key().is_none_or(|key| key.is_sealed(packet))
+    }
+
+    /// With which its peer's packets are sealed.
+    fn key(&self) -> Option<&Key> {
+        self.keys.as_ref().map(|pair| &pair.request)
     }
 }
 

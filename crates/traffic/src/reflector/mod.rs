@@ -217,11 +217,9 @@ impl Reflector {
     pub fn set_keys(&mut self, keys: Keys) {
         self.policy.access = Access::Keyed(keys);
         self.keys = KeyRing::new(self.policy.keys());
-        let keys = &self.keys;
         self.sessions
-            .retain(|session| session.key.is_some_and(|id| keys.has(&id)));
-        let sessions = &self.sessions;
-        self.admission.retain(|token| sessions.contains(token));
+            .retain(|session| session.key.is_some_and(|id| self.keys.has(&id)));
+        self.admission.retain(|token| self.sessions.contains(token));
         self.changes += 1;
     }
 
@@ -238,14 +236,12 @@ impl Reflector {
     /// Forgets what has been silent for too long or is over. New sessions do so too; call it
     /// before [`Reflector::status`].
     pub fn expire(&mut self, now: Now) {
-        let policy = &self.policy;
         self.sessions
-            .retain(|session| session.is_alive(now, policy));
-        let sessions = &self.sessions;
+            .retain(|session| session.is_alive(now, &self.policy));
         let before = self.admission.len();
-        self.admission.retain(|token| sessions.contains(token));
+        self.admission.retain(|token| self.sessions.contains(token));
         self.changes += u64::from(self.admission.len() != before);
-        self.stamp.expire(now, policy);
+        self.stamp.expire(now, &self.policy);
     }
 
     /// What became of the packets so far.

@@ -304,11 +304,10 @@ impl Reflector {
         source: Source,
         token: u32,
     ) -> Result<&mut Session, DropReason> {
-        let policy = &self.policy;
         self.sessions
             .get_mut(token)
             .filter(|session| session.belongs_to(source.from, source.transport))
-            .filter(|session| session.is_alive(now, policy))
+            .filter(|session| session.is_alive(now, &self.policy))
             .ok_or(DropReason::UnknownSession)
     }
 

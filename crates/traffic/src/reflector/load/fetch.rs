@@ -1,9 +1,9 @@
 //! Load that a prober fetches: it goes over a tcp connection that the prober made, so to nobody who does not receive
 //! at his address; with a key, to nobody who has not shown that he has it; never faster than the limits.
 
-use super::{LoadRef, LoadSink, Session, Taken};
+use super::{LoadRef, LoadSink, Taken};
 use crate::reflector::Now;
-use delaylab_wire::auth::{Key, Transport};
+use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{Control, Fetch, Fetched, Name, Reason, Refuse, Sender};
 
 /// How load is to be sent.
@@ -71,9 +71,8 @@ impl LoadSink {
     /// The second control packet came on a connection of [`super::LoadOpening::Send`]: is it time to send?
     pub fn begins(&mut self, now: Now, session: LoadRef, packet: &[u8]) -> bool {
         let LoadRef(token) = session;
-        let policy = &self.policy;
         let session = self.sessions.get_mut(token);
-        let Some(session) = session.filter(|session| session.is_alive(now, policy)) else {
+        let Some(session) = session.filter(|session| session.is_alive(now, &self.policy)) else {
             return false;
         };
         session.last = now.mono;
@@ -90,9 +89,8 @@ impl LoadSink {
         acknowledged: u64,
         sender: Sender,
     ) -> Taken {
-        let policy = &self.policy;
         let session = self.sessions.get_mut(session.0);
-        let Some(session) = session.filter(|session| session.is_alive(now, policy)) else {
+        let Some(session) = session.filter(|session| session.is_alive(now, &self.policy)) else {
             return Taken::Close;
         };
         // A peer that takes nothing is idle.
@@ -102,12 +100,6 @@ impl LoadSink {
         session.counts.bytes = acknowledged;
         session.counts.sender = sender;
         session.paced(self.sent.owe(now.mono, session.peer, length))
-    }
-}
-
-impl Session {
-    fn key(&self) -> Option<&Key> {
-        self.keys.as_ref().map(|pair| &pair.request)
     }
 }
 
@@ -142,7 +134,7 @@ mod tests {
     use crate::reflector::load::LoadOpening;
     use crate::reflector::{Access, Policy};
     use delaylab_model::SECOND;
-    use delaylab_wire::auth::KeyPair;
+    use delaylab_wire::auth::{Key, KeyPair};
     use delaylab_wire::control::{LoadHello, SIZE};
 
     const SEEN: Sender = Sender {
