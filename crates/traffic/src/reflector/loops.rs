@@ -80,13 +80,7 @@ fn entry_of(entries: &mut [Repeated; WAYS], hash: u64) -> &mut Repeated {
     if let Some(at) = known {
         return &mut entries[at];
     }
-    let least = (1..WAYS).fold(0, |least, at| {
-        if entries[at].times < entries[least].times {
-            at
-        } else {
-            least
-        }
-    });
+    let least = (0..WAYS).min_by_key(|&at| entries[at].times).unwrap_or(0);
     if entries[least].times > 0 {
         for entry in entries.iter_mut() {
             entry.times -= 1;
