@@ -14,7 +14,7 @@
 //! - an entrant gives way only to one whose address or network holds less, to one of its own address, or
 //!   once its time to prove itself is over.
 
-use crate::prefix::{is_loopback, masked};
+use crate::prefix::{is_loopback, prefix_of};
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -245,11 +245,6 @@ impl<Id: Ord + Copy> Admission<Id> {
 /// The network of an address, as a number: its /24, or its /48 of IPv6.
 pub(crate) fn network_of(address: IpAddr) -> u128 {
     prefix_of(address, NETWORK)
-}
-
-fn prefix_of(address: IpAddr, (v4, v6): (u8, u8)) -> u128 {
-    let address = address.to_canonical();
-    masked(address, if address.is_ipv4() { v4 } else { v6 })
 }
 
 fn entrant(now: Nanos, from: IpAddr) -> Entrant {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::prefix::masked;
 use delaylab_model::SECOND;
 use proptest::prelude::*;
 

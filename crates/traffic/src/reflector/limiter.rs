@@ -6,7 +6,7 @@
 use super::DropReason;
 use super::hash::Seed;
 use super::policy::{Limits, Rate};
-use crate::prefix::{is_loopback, masked};
+use crate::prefix::{is_loopback, prefix_of};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -162,12 +162,7 @@ impl Limiter {
     }
 
     fn prefix_of(&self, source: IpAddr) -> u128 {
-        let source = source.to_canonical();
-        let len = match source {
-            IpAddr::V4(_) => self.limits.prefix_v4,
-            IpAddr::V6(_) => self.limits.prefix_v6,
-        };
-        masked(source, len)
+        prefix_of(source, (self.limits.prefix_v4, self.limits.prefix_v6))
     }
 
     /// The prefix's bucket, or a full one if there is room for another prefix. Those with a session are as
