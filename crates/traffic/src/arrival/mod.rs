@@ -8,8 +8,6 @@
 //! | [`replay`] | when a file says |
 //! | [`section`] | as a `[[load]]` of an experiment has them |
 //!
-//! [`section`] makes them of a `[[load]]`.
-//!
 //! To add a kind: one file here, one line in [`Arrival`].
 
 pub mod cbr;

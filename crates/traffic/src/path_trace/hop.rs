@@ -66,6 +66,11 @@ impl Router {
             labels: BTreeMap::new(),
         }
     }
+
+    /// Packets that it refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.values().sum()
+    }
 }
 
 /// Where packets go round until their hop limit runs out.
@@ -116,13 +121,6 @@ impl Share {
         let all = (self.packets + other.packets) as f64 / (of + than);
         let error = (all * (1.0 - all) * (1.0 / of + 1.0 / than)).sqrt();
         self.fraction() - other.fraction() > errors * error
-    }
-}
-
-impl Router {
-    /// Packets that it refused.
-    pub fn refused(&self) -> u64 {
-        self.refused.values().sum()
     }
 }
 
