@@ -80,17 +80,7 @@ impl Reader<'_> {
                 "is Ethernet's: leave `framing` out, or take the discipline \"credit\"",
             );
         }
-        let serves = matches!(
-            self.discipline,
-            Discipline::Fifo
-                | Discipline::PerFlow
-                | Discipline::Drr
-                | Discipline::Priority
-                | Discipline::Wrr
-                | Discipline::Wfq
-                | Discipline::Red
-        );
-        if !serves {
+        if !self.only_takes_turns() && self.discipline != Discipline::Red {
             return refuse(
                 "flow_control",
                 "is for fifo, per-flow, drr, priority, wrr, wfq and red: other disciplines drop what flow control keeps",

@@ -82,16 +82,7 @@ impl Reader<'_> {
         if self.limits.counts == Counts::Packets {
             return refuse("crossbar", "moves cells: the links must carry cells");
         }
-        let serves = matches!(
-            self.discipline,
-            Discipline::Fifo
-                | Discipline::PerFlow
-                | Discipline::Drr
-                | Discipline::Priority
-                | Discipline::Wrr
-                | Discipline::Wfq
-        );
-        if !serves {
+        if !self.only_takes_turns() {
             let why = "each of its queues is served as fifo, per-flow, drr, priority, wrr or wfq: set `discipline` to one of them";
             return refuse("crossbar", why);
         }
@@ -117,15 +108,35 @@ impl Reader<'_> {
         }
     }
 
+    /// Does its discipline say which queue is next, and no more?
+    pub(super) const fn only_takes_turns(&self) -> bool {
+        matches!(
+            self.discipline,
+            Discipline::Fifo
+                | Discipline::PerFlow
+                | Discipline::Drr
+                | Discipline::Priority
+                | Discipline::Wrr
+                | Discipline::Wfq
+        )
+    }
+
     pub(super) fn weights(&self) -> Result<Weights, Refusal> {
         let given = &self.switch.weights;
         if given.is_empty() {
             return Ok(Weights::new(By::Flow, Vec::new()));
         }
         let mut of = vec![1; self.queues.len()];
-        for (name, weight) in given {
-            *self.weight(&mut of, name)? = *weight;
-            if *weight == 0 {
+        for (name, &weight) in given {
+            let Some(number) = self.queues.iter().position(|queue| queue == name) else {
+                let known = self.queues.join(", ");
+                return refuse(
+                    "weights",
+                    format!("no queue is called {name:?}; there are: {known}"),
+                );
+            };
+            of[number] = weight;
+            if weight == 0 {
                 return refuse(
                     "weights",
                     format!("{name:?} would never be served: give it 1"),
@@ -133,20 +144,6 @@ impl Reader<'_> {
             }
         }
         Ok(Weights::new(By::Queue, of))
-    }
-
-    fn weight<'b>(&self, of: &'b mut [u32], name: &str) -> Result<&'b mut u32, Refusal> {
-        let number = self.queues.iter().position(|queue| *queue == name);
-        match number.and_then(|number| of.get_mut(number)) {
-            Some(weight) => Ok(weight),
-            None => {
-                let known = self.queues.join(", ");
-                refuse(
-                    "weights",
-                    format!("no queue is called {name:?}; there are: {known}"),
-                )
-            }
-        }
     }
 
     /// The smallest quantum that serves an item a turn, or nearly.
@@ -255,10 +252,9 @@ impl Reader<'_> {
             target: (interval / 20).max(1),
             interval,
             largest: LARGEST,
-            quantum: match self.switch.quantum {
-                Some(_) => Some(self.quantum(QUANTUM)?),
-                None => None,
-            },
+            quantum: (self.switch.quantum)
+                .map(|_| self.quantum(QUANTUM))
+                .transpose()?,
         })
     }
 
