@@ -89,12 +89,9 @@ impl Maker<'_> {
 
     pub(super) fn ports(&mut self, serving: Serving) {
         self.cards();
-        let between = |port: &delaylab_topology::network::Port| !self.network.is_host(port.from);
-        let switch_ports = self
-            .network
-            .ports
-            .iter()
-            .filter(|port| between(port))
+        let ports = self.network.ports.iter();
+        let switch_ports = ports
+            .filter(|port| !self.network.is_host(port.from))
             .count();
         let credit = self.credit().is_some();
         let guarded = self.flow_control().is_some();
@@ -104,19 +101,19 @@ impl Maker<'_> {
         for (id, port) in (0..).zip(&self.network.ports) {
             let from_host = self.network.is_host(port.from);
             let to_host = self.network.is_host(port.to);
-            let near = if from_host {
+            let (near, plain, marks) = if from_host {
                 nic += 1;
-                Near::Nic(nic - 1)
+                let plain = self.nics[nic as usize - 1].is_plain();
+                (Near::Nic(nic - 1), plain, false)
             } else {
                 let switch = self.numbers[port.from as usize];
-                Near::Switch {
-                    switch,
-                    egress: u32::from(port.egress),
-                }
+                let egress = u32::from(port.egress);
+                let marks = self.switches[switch as usize].marks;
+                let near = Near::Switch { switch, egress };
+                (near, !self.is_shaped(port.from), marks)
             };
-            let number = self.numbers[port.to as usize];
             let far = if to_host {
-                Far::Host(number)
+                Far::Host(self.numbers[port.to as usize])
             } else {
                 Far::Switch
             };
@@ -124,14 +121,6 @@ impl Maker<'_> {
             let traced =
                 !from_host && series < MOST_SERIES && (switch_ports <= MOST_SERIES || !to_host);
             series += usize::from(traced);
-            let plain = match near {
-                Near::Nic(nic) => self.nics[nic as usize].is_plain(),
-                Near::Switch { .. } => !self.is_shaped(port.from),
-            };
-            let marks = match near {
-                Near::Nic(_) => false,
-                Near::Switch { switch, .. } => self.switches[switch as usize].marks,
-            };
             self.ports.push(Port {
                 line: Transmitter::new(port.rate),
                 latency: port.propagation + self.latency(port.to),
