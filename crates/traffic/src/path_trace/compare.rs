@@ -477,25 +477,23 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
     if !limits {
         losing.push(target);
     }
-    let mut rises = rises(&losing).into_iter().peekable();
-    let lost = std::iter::from_fn(|| {
-        let hops = rises.next()?;
+    let rises = rises(&losing);
+    let lost = rises.iter().zip(1..).filter_map(|(hops, number)| {
         let (first, last) = (hops.first()?, hops.last()?);
         Some(Finding::Lost {
             class,
             from: first.ttl,
             first: Share::missing(first),
             last: Share::missing(last),
-            until: (limits || rises.peek().is_some()).then_some(last.ttl),
+            until: (limits || number < rises.len()).then_some(last.ttl),
         })
     });
-    let lost = Vec::from_iter(lost);
     let limited = limits.then(|| Finding::TargetLimits {
         class,
         after: last.map_or(0, |hop| hop.ttl),
         missing,
     });
-    lost.into_iter().chain(limited).collect()
+    lost.chain(limited).collect()
 }
 
 fn answers_by_errors(target: &Hop) -> bool {
