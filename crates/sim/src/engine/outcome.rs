@@ -5,6 +5,7 @@ use super::links::mix;
 use super::probes::taken;
 use super::{Engine, Flow, Hop, Node, Noise};
 use crate::event_set::EventSet;
+use crate::nic::Nic;
 use crate::trace::{OverTime, Trace};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
@@ -156,8 +157,9 @@ impl<E: EventSet> Engine<E> {
             let goodput = goodput.take().map(|goodput| goodput.finish(end));
             series.add_some("load_goodput", name, Counted::BitsPerSecond, goodput);
         }
-        for (name, trace) in self.rates() {
-            series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
+        for (flow, trace) in self.rates() {
+            let name = &self.flow_names[flow as usize];
+            series.add("acr", name, Counted::CellsPerSecond, trace.finish(end));
         }
         for shares in std::mem::take(&mut self.shares) {
             series.points.extend(shares.series(trial, end));
@@ -202,12 +204,10 @@ impl<E: EventSet> Engine<E> {
                 keep("load_goodput", name);
             }
         }
-        for nic in &mut self.nics {
-            for (channel, abr) in nic.all_abr() {
-                if abr.trace.is_some() {
-                    let flow = self.channels[channel as usize].flow;
-                    keep("acr", &self.flow_names[flow as usize]);
-                }
+        for (channel, abr) in self.nics.iter_mut().flat_map(Nic::all_abr) {
+            if abr.trace.is_some() {
+                let flow = self.channels[channel as usize].flow;
+                keep("acr", &self.flow_names[flow as usize]);
             }
         }
         for shares in self.shares.iter().filter(|shares| shares.is_shared()) {
@@ -217,21 +217,15 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// The allowed cell rates of flows.
-    fn rates(&mut self) -> Vec<(Arc<str>, Trace)> {
+    fn rates(&mut self) -> Vec<(u32, Trace)> {
         let mut rates = Vec::new();
-        for nic in &mut self.nics {
-            for (channel, abr) in nic.all_abr() {
-                if let Some(trace) = abr.trace.take() {
-                    let flow = self.channels[channel as usize].flow;
-                    rates.push((flow, self.flow_names[flow as usize].clone(), trace));
-                }
+        for (channel, abr) in self.nics.iter_mut().flat_map(Nic::all_abr) {
+            if let Some(trace) = abr.trace.take() {
+                rates.push((self.channels[channel as usize].flow, trace));
             }
         }
-        rates.sort_by_key(|(flow, ..)| *flow);
+        rates.sort_by_key(|(flow, _)| *flow);
         rates
-            .into_iter()
-            .map(|(_, name, trace)| (name, trace))
-            .collect()
     }
 }
 
