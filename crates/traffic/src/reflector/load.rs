@@ -395,9 +395,7 @@ impl LoadSink {
 impl Session {
     fn is_alive(&self, now: Now, policy: &Policy) -> bool {
         let owes_proof = self.keys.is_some() && !self.proven;
-        !(owes_proof && now.mono - self.started > policy.prove_within)
-            && now.mono - self.last <= policy.max_idle
-            && now.mono - self.started <= policy.max_duration
+        policy.keeps(now, self.started, self.last, owes_proof)
     }
 
     /// This number of bytes came.

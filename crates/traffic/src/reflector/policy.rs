@@ -175,6 +175,14 @@ impl Policy {
         }
     }
 
+    /// Is a session neither idle for too long nor over? One that still owes a proof of its key is not kept for long.
+    pub(super) fn keeps(&self, now: Now, started: Nanos, last: Nanos, owes_proof: bool) -> bool {
+        let lasts = now.mono - started;
+        !(owes_proof && lasts > self.prove_within)
+            && now.mono - last <= self.max_idle
+            && lasts <= self.max_duration
+    }
+
     /// The keys, if one is needed.
     pub(super) fn keys(&self) -> Option<&Keys> {
         match &self.access {

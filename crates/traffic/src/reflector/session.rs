@@ -80,9 +80,7 @@ impl Session {
     /// Is it neither idle for too long nor over, nor has it failed to show its key?
     pub fn is_alive(&self, now: Now, policy: &Policy) -> bool {
         let owes_proof = self.keys.is_some() && !self.proven;
-        !(owes_proof && now.mono - self.started > policy.prove_within)
-            && now.mono - self.last <= policy.max_idle
-            && now.mono - self.started <= policy.max_duration
+        policy.keeps(now, self.started, self.last, owes_proof)
     }
 
     /// Something of it came.
