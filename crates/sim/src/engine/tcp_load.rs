@@ -26,15 +26,13 @@ const MOST_BYTES: u64 = 1 << 40;
 pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
     let field = |name: &str| format!("load.{}.{name}", load.name);
     let largest = largest_packet(load, mtu).map_err(|refusal| refusal.within(&field("tcp")))?;
-    let Some(preset) = preset(load, largest) else {
+    let Some(mut settings) = preset(load, largest) else {
         let name = load.congestion_control.as_deref().unwrap_or_default();
         let what = format!("there is no `{name}` here: {NAMES}");
         return refuse(field("congestion_control"), what);
     };
-    let mut settings = preset;
     if let Some(options) = &load.tcp {
-        let settled = with(settings, options);
-        settings = settled.map_err(|refusal| refusal.within(&field("tcp")))?;
+        settings = with(settings, options).map_err(|refusal| refusal.within(&field("tcp")))?;
     }
     if settings.window < u64::from(settings.mss.min(64)) {
         return refuse(field("window"), "is smaller than any segment");
