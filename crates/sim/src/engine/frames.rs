@@ -5,13 +5,11 @@
 
 use super::{Engine, Flow};
 use crate::event_set::EventSet;
-use crate::packet::Content;
+use crate::packet::{ChannelId, Content};
 use crate::slots::Event;
 use delaylab_model::{Nanos, Picos};
 use delaylab_topology::time::nanos;
 use delaylab_traffic::tester::Ledger;
-
-use crate::packet::ChannelId;
 
 /// A stream of frames between two ports of a tester.
 pub(super) struct FrameStream {
@@ -34,7 +32,7 @@ impl FrameStream {
     }
 
     /// When the frame after these is due, or when the last has been waited for.
-    fn next(&self) -> Picos {
+    pub(super) fn next(&self) -> Picos {
         let sent = self.ledger.len();
         if sent < self.count {
             self.due(sent)
@@ -53,14 +51,6 @@ impl FrameStream {
 }
 
 impl<E: EventSet> Engine<E> {
-    /// The first frame of a stream.
-    pub(super) fn first_frame(&self, flow: u32) -> Option<Picos> {
-        match &self.flows[flow as usize] {
-            Flow::Frames(stream) => Some(stream.next()),
-            _ => None,
-        }
-    }
-
     /// A frame is due, or the stream has drained.
     pub(super) fn frame(&mut self, flow: u32) {
         let now = self.now;

@@ -259,7 +259,7 @@ impl<E: EventSet> Engine<E> {
                 Flow::Probe(_) | Flow::TcpProbe(_) | Flow::Fresh(_) => Some(0),
                 Flow::Tcp(connection) => Some(connection.starts),
                 Flow::Load(load) => load.next.map(|packet| packet.at),
-                Flow::Frames(_) => self.first_frame(flow),
+                Flow::Frames(stream) => Some(stream.next()),
             };
             self.set(Event::Application(flow), at);
         }
