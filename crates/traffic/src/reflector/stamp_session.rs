@@ -195,20 +195,13 @@ impl StampSessions {
     }
 
     fn forget_silent(&mut self, now: Now, max_idle: Nanos) {
-        let Self {
-            sessions,
-            tokens,
-            by_address,
-            by_network,
-            ..
-        } = self;
-        sessions.retain(|session| {
+        self.sessions.retain(|session| {
             let keep = now.mono - session.last <= max_idle;
             if !keep {
                 let address = session.id.0.ip();
-                tokens.remove(&session.id);
-                one_less(by_address, &address);
-                one_less(by_network, &network_of(address));
+                self.tokens.remove(&session.id);
+                one_less(&mut self.by_address, &address);
+                one_less(&mut self.by_network, &network_of(address));
             }
             keep
         });
