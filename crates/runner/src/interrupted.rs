@@ -137,13 +137,7 @@ impl RemainingTrials {
     /// # Errors
     /// The world cannot be opened, or may not send what the experiment asks for.
     pub fn into_ready(self) -> Result<ReadyRun, RunnerError> {
-        let Self {
-            writer,
-            resolved,
-            options,
-            done,
-            any_left,
-        } = self;
-        ReadyRun::resume(resolved, &options, writer, &done, any_left)
+        let (options, done) = (&self.options, &self.done);
+        ReadyRun::resume(self.resolved, options, self.writer, done, self.any_left)
     }
 }
