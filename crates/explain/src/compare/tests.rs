@@ -1041,6 +1041,34 @@ fn a_queue_that_runs_away_differs() {
     }
 }
 
+/// Trials whose levels differ by factors on one side: what the verdict calls a difference, conditions do not leave open.
+#[test]
+fn limits_know_levels_that_differ_by_factors() {
+    let mut random = SplitMix::new(6);
+    let mut at_levels = |levels: [f64; 3]| {
+        let mut samples = Samples::default();
+        for (trial, level) in (0..).zip(levels) {
+            let each = (0..200).map(|_| level * (1.0 + 0.01 * random.normal()));
+            let records = taking(each.collect());
+            samples.push(stream(trial, "echo", &[]), records, RecordFacts::default());
+        }
+        samples
+    };
+    let [short, long] = [[8.3, 8.4, 8.6], [90.0, 250.0, 310.0]].map(&mut at_levels);
+    for (a, b, text, expected) in [
+        (&short, &long, "p50(response) > +50%", Outcome::Failed),
+        (&short, &long, "p50(response) > +10ms", Outcome::Failed),
+        (&long, &short, "p50(response) < -50%", Outcome::Failed),
+        (&long, &short, "p50(response) > +10%", Outcome::Passed),
+    ] {
+        assert_eq!(outcome(a, b, text), expected, "{text}");
+    }
+    for (a, b) in [(&short, &long), (&long, &short)] {
+        let found = compared_in(Measure::Response, a, b).verdict;
+        assert_eq!(found.kind, Kind::Differs, "{}", found.text);
+    }
+}
+
 /// A noisy host, which no interval of the response sees through, and 200 µs more on the way there.
 #[test]
 fn a_part_that_differs_is_named_where_the_whole_hides_it() {

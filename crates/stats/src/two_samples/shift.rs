@@ -111,16 +111,21 @@ fn with_draws(
     let levels = Levels::new(&sides, &in_each_trial);
     let none = |reason: String| (Err(reason.clone()), Err(reason));
     let found = intervals(&sides, in_each_trial, design, seed, draws).unwrap_or_else(none);
-    let tells = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+    let leaves_out_zero = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+    let tells = |interval: &Interval| interval.as_ref().is_ok_and(leaves_out_zero);
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
     let apart_by_level = levels.filter(|levels| levels.are_apart(CONFIDENCE));
-    let (absolute, relative) = match (&found.0, apart, apart_by_level) {
-        (Ok(bounds), ..) if tells(bounds) => found,
-        (_, Some(medians), _) => medians.intervals(),
-        (.., Some(levels)) => levels.intervals(),
-        _ => found,
+    let (absolute, mut relative) = match (apart, apart_by_level) {
+        _ if tells(&found.0) => found,
+        (Some(medians), _) => medians.intervals(),
+        (None, Some(levels)) => levels.intervals(),
+        (None, None) => found,
     };
+    // An A that spreads may be near to zero, where nothing is told of a change relative to it; its logarithms are not.
+    if let Some(levels) = apart_by_level.filter(|_| !tells(&relative)) {
+        relative = levels.intervals().1;
+    }
     let (absolute, relative) = possible((absolute, relative), [a, b]);
     Shift {
         statistic: functional,
