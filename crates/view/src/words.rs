@@ -13,6 +13,19 @@ pub fn or_unknown<T>(figure: Option<T>, shown: impl FnOnce(T) -> String) -> Stri
     figure.map_or_else(|| UNKNOWN.to_owned(), shown)
 }
 
+/// Both ends of an interval: `+0.90 ms to +1.50 ms`, and `+1.20 ms, both ends` where they differ by less than is printed.
+pub fn both_ends([low, high]: [f64; 2], shown: impl Fn(f64) -> String) -> String {
+    let end = |value: f64| match value.is_infinite() {
+        true => "no end".to_owned(),
+        false => shown(value),
+    };
+    let (from, to) = (end(low), end(high));
+    match from == to && low.is_finite() {
+        true => format!("{from}, both ends"),
+        false => format!("{from} to {to}"),
+    }
+}
+
 /// What to know of a run in this folder that is not complete.
 pub fn partial(folder: &str) -> String {
     format!(

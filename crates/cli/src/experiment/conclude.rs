@@ -28,7 +28,7 @@ use std::path::Path;
 const BENCHMARK: &str = benchmark::FILE;
 
 /// Why there is no page.
-pub const NO_REPORT: &str = "--no-report";
+const NO_REPORT: &str = "--no-report";
 
 /// A run that is over: what it came to, and where it is.
 pub struct Concluded {
@@ -118,6 +118,15 @@ fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
     )
 }
 
+/// Where the page of a run is, or why it has none.
+pub fn page_or_reason(page: &Result<Option<String>, Failed>) -> Measured<&str> {
+    match page {
+        Ok(Some(page)) => Measured::Known(page),
+        Ok(None) => Measured::Missing(NO_REPORT.to_owned()),
+        Err(failed) => Measured::Missing(failed.message.clone()),
+    }
+}
+
 impl Concluded {
     /// Where its page is, if it has one.
     fn page(&self) -> Option<&str> {
@@ -126,11 +135,7 @@ impl Concluded {
 
     /// Where its page is, or why it has none.
     pub fn page_or_reason(&self) -> Measured<&str> {
-        match &self.page {
-            Ok(Some(page)) => Measured::Known(page),
-            Ok(None) => Measured::Missing(NO_REPORT.to_owned()),
-            Err(failed) => Measured::Missing(failed.message.clone()),
-        }
+        page_or_reason(&self.page)
     }
 
     /// Prints it as was asked for.

@@ -12,7 +12,6 @@ use crate::terminal;
 use delaylab_explain::import::Format;
 use delaylab_runner::imported_file::{ImportedFile, cannot_read};
 use delaylab_runner::run_folder;
-use delaylab_view::json::Measured;
 use delaylab_view::published::import::{Config, Document};
 use std::fs::File;
 use std::io;
@@ -26,11 +25,8 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let run = run_folder::open(&finished.folder)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
-    let shown = match &page {
-        Some(Ok(page)) => Measured::Known(page.as_str()),
-        Some(Err(failed)) => Measured::Missing(failed.message.clone()),
-        None => Measured::Missing(conclude::NO_REPORT.to_owned()),
-    };
+    let page = page.transpose();
+    let shown = conclude::page_or_reason(&page);
     if args.json {
         let folder = &data.head.folder;
         let document = Document::new(&found.imported, &found.disagreements, folder, shown);
@@ -41,7 +37,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
         terminal::print(summary::text(&found, &data, shown, &style))?;
     }
     // Last: what was imported needs no page.
-    page.transpose().map(drop)
+    page.map(drop)
 }
 
 /// The file, or what comes by standard input.

@@ -39,7 +39,7 @@ pub fn shown(nanos: Nanos) -> String {
 
 /// Is it a date without a time of day?
 pub fn is_day(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(':')
+    decimal::begins_with_digit(text) && !text.contains(':')
 }
 
 /// Is it a time of day without a date?

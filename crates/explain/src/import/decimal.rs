@@ -26,6 +26,11 @@ pub struct Number {
     pub step: f64,
 }
 
+/// Is its first character a digit?
+pub fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// The digits before and behind the point, if there is nothing else.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));

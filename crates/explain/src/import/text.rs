@@ -1,5 +1,7 @@
 //! The few ways in which readers pick lines apart.
 
+pub use super::decimal::begins_with_digit;
+
 use super::{Imported, date, decimal};
 use delaylab_model::{Nanos, SECOND};
 use memchr::memmem;
@@ -33,11 +35,6 @@ pub fn word_after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let rest = after(line, key)?;
     let end = rest.find([' ', ',', ')', ']', ';']).unwrap_or(rest.len());
     Some(&rest[..end])
-}
-
-/// Is its first character a digit?
-pub fn begins_with_digit(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The whole number with which a text begins.

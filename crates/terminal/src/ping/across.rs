@@ -6,6 +6,7 @@ use crate::text::paragraph;
 use delaylab_model::load::Direction;
 use delaylab_model::units::{format_duration, format_part, format_rate, format_signed_duration};
 use delaylab_stats::summary::{Distribution, Summary};
+use delaylab_view::words::both_ends;
 use delaylab_view::working::{MedianGrowth, Working, on_its_own};
 
 /// The table, and what each load does to the response.
@@ -76,9 +77,5 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
 }
 
 fn interval(growth: MedianGrowth) -> Option<String> {
-    let [low, high] = growth.interval?.map(format_signed_duration);
-    Some(match low == high {
-        true => format!("{low}, both ends"),
-        false => format!("{low} to {high}"),
-    })
+    Some(both_ends(growth.interval?, format_signed_duration))
 }

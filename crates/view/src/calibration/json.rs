@@ -550,17 +550,21 @@ impl LeastDelay {
 
 impl HostCosts {
     fn new(found: &calibrate::Calibration) -> Self {
-        let of = |line: &Option<line::Line>| {
-            Measured::or(line.as_ref().map(Line::new), || {
-                why(found, &["hosts' costs"])
-            })
+        let of = |(_, line): (&str, Option<&line::Line>)| {
+            Measured::or(line.map(Line::new), || why(found, &["hosts' costs"]))
         };
-        let hosts = &found.hosts;
+        let lines = found.hosts.lines();
+        let [
+            prober_sends,
+            prober_receives,
+            reflector_receives,
+            reflector_sends,
+        ] = lines.map(of);
         with_reasons!(Self {
-            prober_sends: of(&hosts.prober_send),
-            prober_receives: of(&hosts.prober_receive),
-            reflector_receives: of(&hosts.reflector_receive),
-            reflector_sends: of(&hosts.reflector_send),
+            prober_sends,
+            prober_receives,
+            reflector_receives,
+            reflector_sends,
         })
     }
 }

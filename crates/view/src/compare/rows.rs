@@ -1,6 +1,6 @@
 //! What stands in the tables of a comparison, as text.
 
-use crate::words::{UNKNOWN, or_unknown, plural, short_name};
+use crate::words::{UNKNOWN, both_ends, or_unknown, plural, short_name};
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::LimitResult;
 use delaylab_explain::compare::looks::is_clear;
@@ -162,19 +162,10 @@ pub fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
     }
 }
 
-/// `+0.90 ms to +1.50 ms`, `+1.20 ms, both ends` where they differ by less than is printed, and of how many packets where a side has
-/// no steady level.
+/// Both ends, and of how many packets where a side has no steady level.
 fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
-    let end = |value: f64| match value {
-        v if v.is_infinite() => "no end".to_owned(),
-        v => shown(v),
-    };
     or_unknown(bounds, |bounds| {
-        let (low, high) = (end(bounds.low), end(bounds.high));
-        let both = match low == high && bounds.low.is_finite() {
-            true => format!("{low}, both ends"),
-            false => format!("{low} to {high}"),
-        };
+        let both = both_ends([bounds.low, bounds.high], shown);
         match bounds.packets {
             None => both,
             Some(share) => format!("{both} ({} of the packets)", format_share(share)),
