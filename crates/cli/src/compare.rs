@@ -12,7 +12,7 @@ use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{fail_if_damaged, shortest};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
-use delaylab_view::compare::benchmark::{Benchmarks, NO_COMMON_RESULT};
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::json::{Config, Document};
 use delaylab_view::compare::stored::TwoRuns;
 use delaylab_web::html;
@@ -51,15 +51,15 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     let resolved = [a, b].map(resolve::of_run);
     let [of_a, of_b] = resolved.each_ref().map(Option::as_ref);
     let mut compared = match Benchmarks::of_runs([(a, of_a), (b, of_b)]) {
-        Some(found) => {
+        Ok(found) => {
             of_results(args)?;
             two.benchmarks(folders, found)
         }
-        None if two.are_benchmarks() => {
+        Err(why) if two.are_benchmarks() => {
             [a, b].into_iter().try_for_each(fail_if_damaged)?;
-            return Err(Failed::usage(NO_COMMON_RESULT));
+            return Err(Failed::usage(why));
         }
-        None => {
+        Err(_) => {
             let compared = two.compared(folders, &args.measure, full);
             compared.map_err(Failed::usage)?
         }

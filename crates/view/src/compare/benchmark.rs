@@ -30,8 +30,8 @@ const FRAME_SIZE: &str = "frame size";
 /// Words of figures that count what did not come out.
 const OF_LOSS: [&str; 3] = ["lost", "loss", "did not"];
 
-/// Why two benchmarks are not compared.
-pub const NO_COMMON_RESULT: &str =
+/// Why two benchmarks that each found something are not compared.
+const NO_COMMON_RESULT: &str =
     "the results of these benchmarks have nothing in common: choose two runs of one procedure";
 
 /// The results of both runs.
@@ -79,10 +79,31 @@ pub struct Row {
 }
 
 impl Benchmarks {
-    /// Of two runs of one procedure, with their experiments; `None` of others.
-    pub fn of_runs(runs: [(&Run, Option<&Resolved>); 2]) -> Option<Self> {
-        let [a, b] = runs.map(|(run, resolved)| benchmark(run, resolved));
-        Self::new([&a?, &b?])
+    /// Of two runs of one procedure, with their experiments.
+    ///
+    /// # Errors
+    /// Why they are not compared.
+    pub fn of_runs(runs: [(&Run, Option<&Resolved>); 2]) -> Result<Self, String> {
+        let found = runs.map(|(run, resolved)| benchmark(run, resolved));
+        Self::of_results(found.each_ref().map(Option::as_ref))
+    }
+
+    /// Of what was found in each of two runs.
+    ///
+    /// # Errors
+    /// Why they are not compared.
+    pub fn of_results(found: [Option<&Report>; 2]) -> Result<Self, String> {
+        let without = match found {
+            [Some(a), Some(b)] => {
+                return Self::new([a, b]).ok_or_else(|| NO_COMMON_RESULT.to_owned());
+            }
+            [None, Some(_)] => "A has no result of its benchmark",
+            [Some(_), None] => "B has no result of its benchmark",
+            [None, None] => "neither run has a result of its benchmark",
+        };
+        Err(format!(
+            "{without}: trials are missing there, or are not those that its procedure asks for"
+        ))
     }
 
     /// Of two reports of one procedure; `None` of others.
@@ -576,5 +597,14 @@ mod tests {
             ..a.clone()
         };
         assert_eq!(Benchmarks::new([&a, &b]), None);
+        for (found, says) in [
+            ([Some(&a), Some(&b)], "choose two runs of one procedure"),
+            ([None, Some(&b)], "A has no result of its benchmark"),
+            ([Some(&a), None], "B has no result of its benchmark"),
+            ([None, None], "neither run has a result"),
+        ] {
+            let why = Benchmarks::of_results(found).unwrap_err();
+            assert!(why.contains(says), "{why}");
+        }
     }
 }

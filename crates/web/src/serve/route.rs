@@ -32,7 +32,7 @@ use delaylab_figure::SCRIPT;
 use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Partial};
 use delaylab_store::run::State;
-use delaylab_view::compare::benchmark::{Benchmarks, NO_COMMON_RESULT};
+use delaylab_view::compare::benchmark::Benchmarks;
 use delaylab_view::compare::stored::TwoRuns;
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
@@ -476,15 +476,13 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
     // Everything that a page shows of a run is read for it, which two other runs need not wait for.
     let both = || {
         let each = opened.each_ref();
-        let [a, b] = each.map(|opened| opened.data(&shared.read).benchmark.as_ref());
-        Benchmarks::new([a?, b?])
+        Benchmarks::of_results(each.map(|opened| opened.data(&shared.read).benchmark.as_ref()))
     };
-    let benchmarks = two.are_benchmarks().then(both).flatten();
-    let compared = match benchmarks {
-        Some(found) => two.benchmarks(names, found),
-        None if two.are_benchmarks() => {
+    let compared = match two.are_benchmarks().then(both) {
+        Some(Ok(found)) => two.benchmarks(names, found),
+        Some(Err(why)) => {
             opened.iter().try_for_each(|opened| whole(opened))?;
-            return Err(Trouble::Bad(NO_COMMON_RESULT.to_owned()));
+            return Err(Trouble::Bad(why));
         }
         None => {
             let compared = two.compared(names, &[], true);
