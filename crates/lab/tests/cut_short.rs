@@ -1,7 +1,7 @@
 //! Trials that count with what is recorded of them, and that their process could not end: what is known of them then.
 
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::cut_short::CutShort;
+use delaylab_lab::run::cut_short::{CutShort, Lacks};
 use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans, TrialOutcome};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
@@ -90,8 +90,8 @@ fn create(runs: &Path) -> RunWriter {
 }
 
 /// The row of a trial whose process could not make its tables, once another one did. `lacks`: how many of its records are gone;
-/// `why` it was cut short.
-fn ended_later(lacks: usize, why: Option<&str>) -> TrialRow {
+/// `or`: what it lacks then.
+fn ended_later(lacks: usize, or: Lacks<'_>) -> TrialRow {
     let runs = tempfile::tempdir().unwrap();
     let resolved = resolve();
     let writer = create(runs.path());
@@ -124,14 +124,14 @@ fn ended_later(lacks: usize, why: Option<&str>) -> TrialRow {
     let trial = CutShort::open(&writer, &resolved.planned[0]).unwrap();
     assert_eq!(trial.packets(), 50);
     let others = Some("not in the run: case up");
-    trial.end(0, why, others).unwrap();
+    trial.end(0, or, others).unwrap();
     let run = Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap();
     let row = &run.trials()[0];
     assert_eq!(row.figure("sent"), Some(50.0));
     row.clone()
 }
 
-const KILLED: Option<&str> = Some("it was killed");
+const KILLED: Lacks<'_> = Lacks::Packets("it was killed");
 
 #[test]
 fn a_trial_that_is_all_recorded_has_what_it_ended_with() {
@@ -158,7 +158,7 @@ fn a_trial_that_lacks_records_is_cut_short() {
 /// How it ended could not be stored, and every packet is there: it is valid, and has what its packets tell.
 #[test]
 fn a_trial_that_lacks_no_packet_is_not_cut_short() {
-    let row = ended_later(1, None);
+    let row = ended_later(1, Lacks::Others(&[]));
     assert!(row.valid, "{:?}", row.facts.flaws);
     assert!(row.facts.noise_sources.is_empty());
     let [lacks, others] = row.facts.warnings.as_slice() else {
@@ -166,4 +166,13 @@ fn a_trial_that_lacks_no_packet_is_not_cut_short() {
     };
     assert!(lacks.starts_with("not everything"), "{lacks}");
     assert_eq!(others, "not in the run: case up");
+}
+
+/// What made it invalid is said as it was: no packet is missing.
+#[test]
+fn a_flawed_trial_that_lacks_no_packet_is_not_cut_short() {
+    let flaws = ["the connection ended".to_owned()];
+    let row = ended_later(1, Lacks::Others(&flaws));
+    assert!(!row.valid);
+    assert_eq!(row.facts.flaws, flaws);
 }

@@ -9,7 +9,7 @@ use crate::worlds::OpenWorld;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::procedure::ProcedurePlan;
-use delaylab_lab::run::cut_short::CutShort;
+use delaylab_lab::run::cut_short::{CutShort, Lacks};
 use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
 use delaylab_lab::stored::{Stored, figures};
 use delaylab_live::condition::Options;
@@ -313,7 +313,8 @@ impl CarriedOut {
             resolved,
             keep: writer,
         };
-        carried_out.end_trials(carried_out.trials_cut_short()?, Some(NOT_COMPLETED))?;
+        let trials = carried_out.trials_cut_short()?;
+        carried_out.end_trials(trials, |_| Lacks::Packets(NOT_COMPLETED))?;
         Ok(carried_out)
     }
 
@@ -329,14 +330,14 @@ impl CarriedOut {
         Ok(opened.collect::<Result<_, StoreError>>()?)
     }
 
-    /// Makes them part of the run with what is stored of them. `why` they were cut short; `None`: no packet of them is missing.
+    /// Makes them part of the run with what is stored of them. What each lacks is said by `lacks`.
     ///
     /// # Errors
     /// They cannot be written. Those before stay.
-    pub fn end_trials(
+    pub fn end_trials<'l>(
         &self,
         trials: Vec<CutShort<'_>>,
-        why: Option<&str>,
+        lacks: impl Fn(&CutShort<'_>) -> Lacks<'l>,
     ) -> Result<(), RunnerError> {
         let recorded = self.keep.recorded()?;
         let (done, last) = (recorded.len(), trials.len().saturating_sub(1));
@@ -344,7 +345,8 @@ impl CarriedOut {
         let missing = not_among(&self.resolved, stored);
         let mut ended = trials.into_iter().enumerate().map(|(at, trial)| {
             let missing = missing.as_deref().filter(|_| at == last);
-            trial.end(done + at, why, missing)
+            let lacks = lacks(&trial);
+            trial.end(done + at, lacks, missing)
         });
         Ok(ended.try_for_each(identity)?)
     }

@@ -18,6 +18,10 @@ use std::io;
 /// How the flaw begins of a trial that its process could not end.
 pub const CUT_SHORT: &str = "cut short at ";
 
+/// The warning of a trial whose packets are all recorded, and of which other rows, or how it ended, may not be.
+pub const LACKS_OTHERS: &str =
+    "not everything that was recorded together with its packets could be stored";
+
 /// Where `environment.json` says that a run is what is recorded of it, whenever its process ends, as that of a ping is.
 const AS_IT_STANDS: &str = "/live/as_it_stands";
 

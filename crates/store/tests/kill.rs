@@ -253,13 +253,16 @@ fn a_ping_counts_with_the_parts_that_it_has() {
         let writer = create_in(runs.path(), &environment);
         let folder = writer.folder().to_owned();
         drop(writer);
+        assert_eq!(Run::open(&folder).unwrap().lacks_everything(), is_ping);
         let (writer, nothing) = RunWriter::resume(&folder).unwrap();
         assert_eq!(nothing.lacks_everything(), is_ping);
         assert!(!nothing.counts_as_it_stands());
         let trial = begin(&writer, 0, 10);
         trial.finish(&[row(0, 0), row(0, 1)], &noise_of).unwrap();
         drop(writer);
-        assert_eq!(Run::open(&folder).unwrap().counts_as_it_stands(), is_ping);
+        let run = Run::open(&folder).unwrap();
+        assert_eq!(run.counts_as_it_stands(), is_ping);
+        assert!(!run.lacks_everything());
         let (_, resumed) = RunWriter::resume(&folder).unwrap();
         assert_eq!(resumed.counts_as_it_stands(), is_ping);
         assert!(!resumed.lacks_everything());

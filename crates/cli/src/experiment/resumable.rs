@@ -7,8 +7,11 @@ use std::path::Path;
 
 /// How to go on with what is in this folder: a trial that counts with what is recorded of it is not carried out again.
 pub fn how_to_resume(folder: &str) -> String {
-    let as_it_stands = Run::open(Path::new(folder)).is_ok_and(|run| run.counts_as_it_stands());
-    let how = match as_it_stands {
+    let run = Run::open(Path::new(folder));
+    if run.as_ref().is_ok_and(Run::lacks_everything) {
+        return format!("No packet is recorded in {folder}. Remove the folder to discard it");
+    }
+    let how = match run.is_ok_and(|run| run.counts_as_it_stands()) {
         true => "Make a complete run of it:",
         false => "Continue with",
     };

@@ -5,12 +5,14 @@ use crate::args::load::{self, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::terminal;
 use delaylab_kernel::signals;
+use delaylab_lab::run::cut_short::{CutShort, Lacks};
 use delaylab_lab::run::{EndedTrial, Left, Progress, Watch};
 use delaylab_model::plan::Planned;
 use delaylab_model::record::Record;
 use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use delaylab_stats::summary::Summary;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -108,10 +110,31 @@ pub struct PartProgress<'a, 'w> {
 pub struct NotStored {
     /// Why.
     pub why: String,
-    /// Packets of the parts that are not all stored.
-    pub packets: u64,
-    /// Why those parts are not what was meant, if so: how they ended is not stored.
-    pub flaws: Vec<String>,
+    /// The parts that are not all stored, by their trial.
+    parts: BTreeMap<u32, PartNotStored>,
+}
+
+/// A part of which not all is stored.
+struct PartNotStored {
+    /// Packets that it had.
+    packets: u64,
+    /// Why it is not what was meant, if so: how it ended is not stored.
+    flaws: Vec<String>,
+}
+
+impl NotStored {
+    /// Packets that the parts had.
+    pub fn packets(&self) -> u64 {
+        self.parts.values().map(|part| part.packets).sum()
+    }
+
+    /// What is not in the run of one of the parts.
+    pub fn of(&self, stored: &CutShort<'_>) -> Lacks<'_> {
+        match self.parts.get(&stored.id()) {
+            Some(part) if stored.packets() >= part.packets => Lacks::Others(&part.flaws),
+            _ => Lacks::Packets("what came after them could not be stored"),
+        }
+    }
 }
 
 impl<'a, 'w> PartProgress<'a, 'w> {
@@ -189,11 +212,13 @@ impl Progress for PartProgress<'_, '_> {
         if let Some(why) = ended.not_stored {
             let lacks = self.not_stored.get_or_insert_with(|| NotStored {
                 why: why.to_owned(),
-                packets: 0,
-                flaws: Vec::new(),
+                parts: BTreeMap::new(),
             });
-            lacks.packets += lock(self.writer).packets_of_part();
-            lacks.flaws.extend_from_slice(&row.facts.flaws);
+            let part = PartNotStored {
+                packets: lock(self.writer).packets_of_part(),
+                flaws: row.facts.flaws.clone(),
+            };
+            lacks.parts.insert(trial, part);
         }
         // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {

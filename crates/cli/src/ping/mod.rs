@@ -232,17 +232,13 @@ fn keep_what_is_stored(
         }
     };
     let stored: u64 = trials.iter().map(CutShort::packets).sum();
-    let all = stored + packets.saturating_sub(lacks.packets);
+    let all = stored + packets.saturating_sub(lacks.packets());
     let place = if all == 0 {
         remove(&partial);
         String::new()
     } else {
-        let why = match all < packets {
-            true => Some("what came after them could not be stored"),
-            false => lacks.flaws.first().map(String::as_str),
-        };
         let finished = carried_out
-            .end_trials(trials, why)
+            .end_trials(trials, |trial| lacks.of(trial))
             .and_then(|()| carried_out.finish_unjudged());
         match finished {
             Ok(finished) if all == packets => {

@@ -10,13 +10,18 @@ use delaylab_model::trial::{ProbeFacts, RecordFacts};
 use delaylab_model::words::plural;
 use delaylab_model::world::Clock;
 use delaylab_stats::summary::Summary;
-use delaylab_store::begun::{self, CUT_SHORT};
+use delaylab_store::begun::{self, CUT_SHORT, LACKS_OTHERS};
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
-/// What is to be known of a trial whose packets are all recorded, and of which other rows, or how it ended, may not be.
-const LACKS_OTHERS: &str =
-    "not everything that was recorded together with its packets could be stored";
+/// What is not recorded of a trial.
+#[derive(Debug, Clone, Copy)]
+pub enum Lacks<'a> {
+    /// Packets: why it was cut short.
+    Packets(&'a str),
+    /// No packet, but other rows and how it ended: what it was flawed by all the same, where that is known.
+    Others(&'a [String]),
+}
 
 /// A trial that was cut short, and what is recorded of it.
 pub struct CutShort<'a> {
@@ -62,23 +67,27 @@ impl<'a> CutShort<'a> {
         })
     }
 
+    /// Its number.
+    pub const fn id(&self) -> u32 {
+        self.planned.trial.id
+    }
+
     /// How many packets of its first probe are recorded.
     pub const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Makes the trial part of the run. `done`: how many trials were before it; `why` it was cut short, which its flaw says, or `None`
-    /// where no packet of it is missing. One that was measured to its end and is all recorded has the facts that it ended with, and no
-    /// such flaw. `warning`: what else is to be known.
+    /// Makes the trial part of the run. `done`: how many trials were before it. One that was measured to its end and is all recorded
+    /// has the facts that it ended with, whatever it `lacks` by others. `warning`: what else is to be known.
     pub fn end(
         mut self,
         done: usize,
-        why: Option<&str>,
+        lacks: Lacks<'_>,
         warning: Option<&str>,
     ) -> Result<(), StoreError> {
         let (mut facts, ended) = match self.begun.ended.take() {
             Some(ended) if ended.records == self.records => (ended.facts, ended.monotonic),
-            _ => (self.facts_until_then(why), self.until),
+            _ => (self.facts_until_then(lacks), self.until),
         };
         if let Some(first) = facts.first_mut() {
             first.warnings.extend(warning.map(str::to_owned));
@@ -94,18 +103,21 @@ impl<'a> CutShort<'a> {
     }
 
     /// What is known of a trial of which not all is recorded.
-    fn facts_until_then(&self, why: Option<&str>) -> Vec<ProbeFacts> {
-        let flaw = why.map(|why| self.flaw(why));
-        let warning = flaw.is_none().then(|| LACKS_OTHERS.to_owned());
+    fn facts_until_then(&self, lacks: Lacks<'_>) -> Vec<ProbeFacts> {
         let facts = |(_, probe): (&Probe, u16)| ProbeFacts {
             records: records_of(&self.begun, probe),
             realtime_offset: self.begun.realtime_offset(),
-            flaws: flaw.clone().filter(|_| probe == 0).into_iter().collect(),
-            warnings: warning.clone().filter(|_| probe == 0).into_iter().collect(),
             ..ProbeFacts::default()
         };
         let probes = self.planned.trial.probes.iter().zip(0..);
-        probes.map(facts).collect()
+        let mut facts: Vec<ProbeFacts> = probes.map(facts).collect();
+        if let Some(first) = facts.first_mut() {
+            (first.flaws, first.warnings) = match lacks {
+                Lacks::Packets(why) => (vec![self.flaw(why)], Vec::new()),
+                Lacks::Others(flaws) => (flaws.to_vec(), vec![LACKS_OTHERS.to_owned()]),
+            };
+        }
+        facts
     }
 
     fn flaw(&self, why: &str) -> String {

@@ -379,17 +379,27 @@ impl Run {
 
     /// Does it count with what is recorded of it, as a ping does? Where its process ended too early, `delaylab resume` ends it.
     pub fn counts_as_it_stands(&self) -> bool {
-        if self.state != State::Partial {
-            return false;
-        }
-        let recorded = self.folder.recorded_trials();
-        let recorded = recorded.map_err(StoreError::at(&self.folder.0));
-        let counts = recorded.and_then(|done| {
-            let cut_short = begun::trials(&self.folder, &done)?;
-            let environment = &self.environment;
-            Ok(begun::counts_as_it_stands(environment, &done, &cut_short))
-        });
-        counts.unwrap_or(false)
+        self.state == State::Partial && self.is_enough().unwrap_or(false)
+    }
+
+    /// Does what is recorded count?
+    fn is_enough(&self) -> Result<bool, StoreError> {
+        let done = self.folder.recorded_trials();
+        let done = done.map_err(StoreError::at(&self.folder.0))?;
+        let cut_short = begun::trials(&self.folder, &done)?;
+        let environment = &self.environment;
+        Ok(begun::counts_as_it_stands(environment, &done, &cut_short))
+    }
+
+    /// Is it what was recorded of it, whenever its process ended, as a ping is?
+    pub fn is_as_it_stands(&self) -> bool {
+        begun::is_kept(&self.environment)
+    }
+
+    /// Is it to be what was recorded of it, and nothing is? It cannot be resumed.
+    pub fn lacks_everything(&self) -> bool {
+        let may_lack = self.state == State::Partial && self.is_as_it_stands();
+        may_lack && self.is_enough().is_ok_and(|is_enough| !is_enough)
     }
 
     /// The experiment's name.
