@@ -7,20 +7,24 @@ use crate::finding::data::{TimeTaken, counted_clock_reads, is_handshake, lost_lo
 use crate::finding::periodic::{self, HostActivity};
 use crate::finding::{Data, Measure, MeasureUnavailable, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
+use delaylab_model::plan::levels_in_words;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
+use delaylab_model::words::{a_few, each_once, plural};
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::trains::{Trains, TrainsBuilder};
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A run of at most this many records is kept in memory. The records of a larger run are read again for
 /// each measure, and only the measure's values are kept.
 const KEEP: u64 = 500_000;
+/// Trials that are named where they are not in a run.
+const NAMED: usize = 4;
 /// As many packets stand for all of which only the number is known.
 const COUNTED: u64 = 10_000_000;
 
@@ -158,6 +162,33 @@ pub fn missed_precision(run: &Run, resolved: &Resolved) -> Option<String> {
     }
     let planned = resolved.planned.clone();
     SequentialPlan::new(planned, stop, figures(run), 1).missed()
+}
+
+/// `not in the run: case up; case both`: combinations of which the experiment has trials that these are not.
+pub fn not_among(resolved: &Resolved, trials: impl Iterator<Item = u32>) -> Option<String> {
+    let trials: BTreeSet<u32> = trials.collect();
+    let planned = resolved.planned.iter();
+    let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
+    let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
+    let missing: Vec<String> = missing.collect();
+    let labels = each_once(missing.iter().filter(|label| !label.is_empty()).cloned());
+    let what = match (missing.len(), labels.is_empty()) {
+        (0, _) => return None,
+        (count, true) => plural(count as u64, "trial"),
+        (_, false) => a_few(&labels, NAMED),
+    };
+    Some(format!("not in the run: {what}"))
+}
+
+/// The same of a complete run that is what was recorded of it, as that of a ping is, and of which no trial says so itself.
+pub fn not_recorded(run: &Run, resolved: &Resolved) -> Option<String> {
+    if run.state() != State::Complete || !run.is_as_it_stands() {
+        return None;
+    }
+    let rows = run.trials();
+    let missing = not_among(resolved, rows.iter().map(|row| row.trial))?;
+    let mut warnings = rows.iter().flat_map(|row| &row.facts.warnings);
+    (!warnings.any(|warning| *warning == missing)).then_some(missing)
 }
 
 fn of_probe(row: &TrialRow) -> StreamInfo {

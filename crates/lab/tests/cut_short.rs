@@ -3,6 +3,7 @@
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
 use delaylab_lab::run::cut_short::{CutShort, Lacks};
 use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans, TrialOutcome};
+use delaylab_lab::stored::not_recorded;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::refusal::Refusal;
@@ -12,7 +13,7 @@ use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{NewRun, RunWriter};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,10 +30,10 @@ pacing = { every = "1ms" }
 count = 50
 "#;
 
-fn resolve() -> Resolved {
+fn resolve(text: &str) -> Resolved {
     let source = Source {
         name: "ping.toml".to_owned(),
-        text: TEXT.to_owned(),
+        text: text.to_owned(),
     };
     let experiment = Experiment::read(source).unwrap();
     let honours_all = |_: &Trial| Vec::new();
@@ -78,13 +79,13 @@ impl Progress for Silent {
     }
 }
 
-fn create(runs: &Path) -> RunWriter {
+fn create(runs: &Path, environment: &Value) -> RunWriter {
     let new = NewRun {
         name: "ping",
         world: "live",
         started: Some(SystemTime::UNIX_EPOCH),
         experiment: TEXT,
-        environment: &json!({}),
+        environment,
     };
     RunWriter::create(runs, &new).unwrap()
 }
@@ -92,14 +93,29 @@ fn create(runs: &Path) -> RunWriter {
 /// The row of a trial whose process could not make its tables, once another one did. `lacks`: how many of its records are gone;
 /// `or`: what it lacks then.
 fn ended_later(lacks: usize, or: Lacks<'_>) -> TrialRow {
+    let others = Some("not in the run: case up");
+    let end = |trial: CutShort<'_>| trial.end(0, or, others).unwrap();
+    let run = run_ended_later(&resolve(TEXT), &json!({}), lacks, end);
+    let row = &run.trials()[0];
+    assert_eq!(row.figure("sent"), Some(50.0));
+    row.clone()
+}
+
+/// A run of the first trial alone, which is ended so.
+fn run_ended_later(
+    resolved: &Resolved,
+    environment: &Value,
+    lacks: usize,
+    end: impl FnOnce(CutShort<'_>),
+) -> Run {
+    let first = &resolved.planned[0];
     let runs = tempfile::tempdir().unwrap();
-    let resolved = resolve();
-    let writer = create(runs.path());
+    let writer = create(runs.path(), environment);
     let mut world = NoRoomForTables {
         parts: writer.folder().join("parts"),
     };
     let mut plan: FactorialPlan<TrialOutcome> =
-        FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), usize::MAX);
+        FactorialPlan::new(vec![first.clone()], &BTreeSet::new(), usize::MAX);
     let mut laboratory = Laboratory {
         world: &mut world,
         writer: Some(&writer),
@@ -121,14 +137,10 @@ fn ended_later(lacks: usize, or: Lacks<'_>) -> TrialRow {
 
     let (writer, resumed) = RunWriter::resume(&partial).unwrap();
     assert_eq!(resumed.cut_short, [0].into());
-    let trial = CutShort::open(&writer, &resolved.planned[0]).unwrap();
+    let trial = CutShort::open(&writer, first).unwrap();
     assert_eq!(trial.packets(), 50);
-    let others = Some("not in the run: case up");
-    trial.end(0, or, others).unwrap();
-    let run = Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap();
-    let row = &run.trials()[0];
-    assert_eq!(row.figure("sent"), Some(50.0));
-    row.clone()
+    end(trial);
+    Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap()
 }
 
 const KILLED: Lacks<'_> = Lacks::Packets("it was killed");
@@ -175,4 +187,20 @@ fn a_flawed_trial_that_lacks_no_packet_is_not_cut_short() {
     let row = ended_later(1, Lacks::Others(&flaws));
     assert!(!row.valid);
     assert_eq!(row.facts.flaws, flaws);
+}
+
+/// Its process ended between two of its parts: none of them was cut short, and one is not there.
+#[test]
+fn what_is_not_in_a_ping_is_said_of_its_run() {
+    let resolved = resolve(&format!("{TEXT}[design]\nrepeats = 2\n"));
+    let of_ping = json!({ "live": { "as_it_stands": true } });
+    for (environment, warning, says) in [
+        (&of_ping, None, Some("not in the run: 1 trial")),
+        (&of_ping, Some("not in the run: 1 trial"), None),
+        (&json!({}), None, None),
+    ] {
+        let end = |trial: CutShort<'_>| trial.end(0, Lacks::Others(&[]), warning).unwrap();
+        let run = run_ended_later(&resolved, environment, 0, end);
+        assert_eq!(not_recorded(&run, &resolved).as_deref(), says);
+    }
 }

@@ -52,14 +52,6 @@ impl Interrupted {
         self.recorded.lacks_everything()
     }
 
-    /// `not in the run: case up`: which combinations are not; `None` where trials were cut short, whose warnings say so.
-    pub fn missing(&self, resolved: &Resolved) -> Option<String> {
-        if !self.recorded.cut_short.is_empty() {
-            return None;
-        }
-        run::not_among(resolved, self.recorded.done.iter().copied())
-    }
-
     /// Its experiment.
     ///
     /// # Errors

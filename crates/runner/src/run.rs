@@ -11,14 +11,13 @@ use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::procedure::ProcedurePlan;
 use delaylab_lab::run::cut_short::{CutShort, Lacks};
 use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
-use delaylab_lab::stored::{Stored, figures};
+use delaylab_lab::stored::{Stored, figures, not_among};
 use delaylab_live::condition::Options;
 use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::{Plan, Planned, levels_in_words};
+use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
-use delaylab_model::words::{a_few, each_once, plural};
 use delaylab_store::disk::RealDisk;
 use delaylab_store::error::StoreError;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
@@ -32,9 +31,6 @@ use std::time::SystemTime;
 /// Why trials were cut short whose process did not end them.
 const NOT_COMPLETED: &str = "its process could not complete the run: it was killed, or met an error such as a full disk. \
      Packets under way then, or later, are not in it";
-
-/// Trials that are named where they are not in a run.
-const NAMED: usize = 4;
 
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
 
@@ -388,22 +384,6 @@ impl CarriedOut {
     pub fn finish_unjudged(self) -> Result<Finished, RunnerError> {
         Ok(self.keep.finish(&json!([]))?)
     }
-}
-
-/// `not in the run: case up; case both`: combinations of which the experiment has trials that these are not.
-pub(crate) fn not_among(resolved: &Resolved, trials: impl Iterator<Item = u32>) -> Option<String> {
-    let trials: BTreeSet<u32> = trials.collect();
-    let planned = resolved.planned.iter();
-    let missing = planned.filter(|planned| !trials.contains(&planned.trial.id));
-    let missing = missing.map(|planned| levels_in_words(&planned.factors, None));
-    let missing: Vec<String> = missing.collect();
-    let labels = each_once(missing.iter().filter(|label| !label.is_empty()).cloned());
-    let what = match (missing.len(), labels.is_empty()) {
-        (0, _) => return None,
-        (count, true) => plural(count as u64, "trial"),
-        (_, false) => a_few(&labels, NAMED),
-    };
-    Some(format!("not in the run: {what}"))
 }
 
 /// Is any trial of an interrupted run left, of which these are recorded? A stop rule may have been reached, or a procedure be

@@ -40,9 +40,6 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     }
     if interrupted.counts_as_it_stands() {
         let resolved = interrupted.resolved()?;
-        if let Some(missing) = interrupted.missing(&resolved) {
-            terminal::warn(missing);
-        }
         let carried_out = interrupted.end(resolved);
         let carried_out =
             carried_out.map_err(|error| resumable(error.into(), &folder.display().to_string()))?;

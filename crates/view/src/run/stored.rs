@@ -20,7 +20,7 @@ use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
-use delaylab_lab::stored::missed_precision;
+use delaylab_lab::stored::{missed_precision, not_recorded};
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::noise::NoiseEvent;
@@ -426,6 +426,7 @@ fn problems(
     problems.extend(run.problems());
     problems.extend(resumed::differences(run.environment()));
     problems.extend(resolved.and_then(|resolved| missed_precision(run, resolved)));
+    problems.extend(resolved.and_then(|resolved| not_recorded(run, resolved)));
     let copies = originals.iter().filter(|(trial, first)| trial != first);
     let copies = copies.count() as u64;
     if copies > 0 {
