@@ -2,7 +2,7 @@
 
 use super::gather::Gathered;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
-use delaylab_store::begun::CUT_SHORT;
+use delaylab_store::begun::{CUT_SHORT, LACKS_OTHERS};
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
@@ -89,18 +89,7 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
         let remedy = "measure with `delaylab run`, as root or with access to tracefs";
         return Some(Unknown::new(what, why, remedy));
     }
-    let cut_short = rows.iter().filter(|row| is_cut_short(row));
-    let cut_short: BTreeSet<u32> = cut_short.map(|row| row.trial).collect();
-    if blind.is_subset(&cut_short) {
-        let trials = match (blind.len(), all.len()) {
-            (1, 1) => "the trial was".to_owned(),
-            (1, of) => format!("1 of {of} trials was"),
-            (blind, of) => format!("{blind} of {of} trials were"),
-        };
-        let why = format!(
-            "{trials} cut short, and what watches the scheduler is recorded at the end of a trial"
-        );
-        let remedy = "let a measurement come to its end, as root or with access to tracefs";
+    if let Some((why, remedy)) = without_end(&blind, rows, all.len()) {
         return Some(Unknown::new(what, why, remedy));
     }
     let why = if watched.is_empty() {
@@ -116,6 +105,41 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
     Some(Unknown::new(what, why, remedy))
 }
 
+/// Why what watched the scheduler is in none of these trials, and what helps, where how each of them ended is not recorded. `of`: how
+/// many trials there are.
+fn without_end(
+    trials: &BTreeSet<u32>,
+    rows: &[TrialRow],
+    of: usize,
+) -> Option<(String, &'static str)> {
+    let are_all = |is_so: fn(&TrialRow) -> bool| {
+        let so = rows.iter().filter(|row| is_so(row));
+        let so: BTreeSet<u32> = so.map(|row| row.trial).collect();
+        trials.is_subset(&so)
+    };
+    if !are_all(lacks_its_end) {
+        return None;
+    }
+    let (how, remedy) = match are_all(is_cut_short) {
+        true => (
+            "cut short",
+            "let a measurement come to its end, as root or with access to tracefs",
+        ),
+        false => (
+            "not all stored",
+            "measure where the disk has room, as root or with access to tracefs",
+        ),
+    };
+    let were = match (trials.len(), of) {
+        (1, 1) => "the trial was".to_owned(),
+        (1, of) => format!("1 of {of} trials was"),
+        (some, of) => format!("{some} of {of} trials were"),
+    };
+    let why =
+        format!("{were} {how}, and what watches the scheduler is recorded at the end of a trial");
+    Some((why, remedy))
+}
+
 fn is_cut_short(row: &TrialRow) -> bool {
     row.facts
         .flaws
@@ -123,8 +147,14 @@ fn is_cut_short(row: &TrialRow) -> bool {
         .any(|flaw| flaw.starts_with(CUT_SHORT))
 }
 
+/// Is how it ended not recorded? Then it is not known either which stamps the kernel delivered.
+fn lacks_its_end(row: &TrialRow) -> bool {
+    let mut warnings = row.facts.warnings.iter();
+    is_cut_short(row) || warnings.any(|warning| warning == LACKS_OTHERS)
+}
+
 fn missing(rows: &[TrialRow], stamp: StampPoint) -> bool {
-    asking(rows).any(|row| {
+    asking(rows).filter(|row| !lacks_its_end(row)).any(|row| {
         let mut stamps = row.facts.stamps.iter();
         let found = stamps.find(|(point, _)| *point == stamp);
         found.is_none_or(|(_, delivery)| *delivery != Delivery::Delivered)
@@ -234,6 +264,12 @@ mod tests {
         let mut other = row(&[], None);
         other.trial = cut.trial + 1;
         let says = "nothing watched the scheduler";
-        assert_eq!(why(&[cut, other]), says);
+        assert_eq!(why(&[cut, other.clone()]), says);
+        assert!(host_or_network(std::slice::from_ref(&other)).is_some());
+        other.facts.warnings = vec![LACKS_OTHERS.to_owned()];
+        let rows = [other];
+        let says = "the trial was not all stored, and what watches the scheduler is recorded at the end of a trial";
+        assert_eq!(why(&rows), says);
+        assert_eq!(host_or_network(&rows), None);
     }
 }
