@@ -167,6 +167,8 @@ mod tests {
         );
         let damaged = run("torn", Some("records.parquet: missing"));
         assert_eq!((&denied.damage, &damaged.unreadable), (&None, &None));
+        let other_file = "environment.json does not say it";
+        assert_eq!(damaged.reasons["name"], other_file);
         let whole = run("whole", None);
         let sentence = |runs: &[Run]| wrong(runs, Path::new("runs"));
         assert_eq!(sentence(std::slice::from_ref(&whole)), None);

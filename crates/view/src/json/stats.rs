@@ -302,7 +302,12 @@ impl Variation {
         with_reasons!(Self {
             figures: summary.variation.clone(),
             mos: Measured::or(voice.map(|voice| voice.score), || {
-                "no two packets in a row were answered".to_owned()
+                let why = match summary.round_trip {
+                    Some(_) => "no two packets in a row were answered",
+                    // What goes one way is not answered, whatever of it arrives.
+                    None => "no round trip is known",
+                };
+                why.to_owned()
             }),
         })
     }

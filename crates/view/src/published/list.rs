@@ -66,14 +66,18 @@ pub struct Run {
     pub reasons: Reasons,
 }
 
+/// The file that says what a run is called, where it ran and when, and the one without which that is not read.
+const DESCRIBED_BY: [&str; 2] = ["environment.json", "manifest.json"];
+
 impl From<Entry> for Run {
     fn from(entry: Entry) -> Self {
         let (state, is_denied) = (entry.state().name(), entry.is_denied());
-        let not_said = entry.damage.clone();
+        // Damage of another file is no reason for what stands in this one.
+        let wrong = entry.damage.clone();
+        let wrong = wrong.filter(|wrong| DESCRIBED_BY.iter().any(|file| wrong.starts_with(file)));
         let not_said = || {
-            not_said
-                .clone()
-                .unwrap_or_else(|| "its files do not say it".to_owned())
+            let unsaid = || format!("{} does not say it", DESCRIBED_BY[0]);
+            wrong.clone().unwrap_or_else(unsaid)
         };
         let (unreadable, damage) = match is_denied {
             true => (entry.damage, None),

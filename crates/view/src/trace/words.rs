@@ -74,8 +74,28 @@ fn merged(findings: &[Finding]) -> Vec<(Vec<Dscp>, Finding)> {
     found
 }
 
+/// The class that a finding is of, to read or to write.
+macro_rules! class {
+    ($finding:expr) => {
+        match $finding {
+            Finding::Remarked { class, .. }
+            | Finding::EcnChanged { class, .. }
+            | Finding::Parts { class, .. }
+            | Finding::Ignored { class, .. }
+            | Finding::Spread { class, .. }
+            | Finding::Lost { class, .. }
+            | Finding::TargetLimits { class, .. }
+            | Finding::NotSent { class, .. }
+            | Finding::NotReached { class, .. }
+            | Finding::Refused { class, .. }
+            | Finding::Distance { class, .. } => Some(class),
+            Finding::Limited { .. } => None,
+        }
+    };
+}
+
 fn class_of(finding: &Finding) -> Option<Dscp> {
-    class_mut(&mut finding.clone()).copied()
+    class!(finding).copied()
 }
 
 fn put_class(finding: &mut Finding, other: Dscp) {
@@ -85,25 +105,8 @@ fn put_class(finding: &mut Finding, other: Dscp) {
     {
         *from = other;
     }
-    if let Some(class) = class_mut(finding) {
+    if let Some(class) = class!(finding) {
         *class = other;
-    }
-}
-
-const fn class_mut(finding: &mut Finding) -> Option<&mut Dscp> {
-    match finding {
-        Finding::Remarked { class, .. }
-        | Finding::EcnChanged { class, .. }
-        | Finding::Parts { class, .. }
-        | Finding::Ignored { class, .. }
-        | Finding::Spread { class, .. }
-        | Finding::Lost { class, .. }
-        | Finding::TargetLimits { class, .. }
-        | Finding::NotSent { class, .. }
-        | Finding::NotReached { class, .. }
-        | Finding::Refused { class, .. }
-        | Finding::Distance { class, .. } => Some(class),
-        Finding::Limited { .. } => None,
     }
 }
 
