@@ -20,7 +20,7 @@ pub fn file_in_memory() -> io::Result<std::fs::File> {
     Ok(memfd_create(c"delaylab", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Lets this process have as many files open as it may ask for.
+/// Lets this process have as many files open as it may ask for. Not after a lock-down: a limit that may not be read is not known.
 pub fn raise_open_files() -> io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -178,6 +178,8 @@ impl Drop for MemoryLock {
 ///
 /// Only without a limit: under one (`RLIMIT_MEMLOCK`), allocations and the growth of a stack fail
 /// once it is reached. CAP_IPC_LOCK lifts it for a thread only while that thread has it effective.
+///
+/// To be asked before a lock-down, which may forbid `prlimit64` ([`privilege::lock_down`]): what is read here cannot fail.
 pub fn may_lock_memory() -> bool {
     let unlimited = getrlimit(Resource::Memlock).current.is_none();
     unlimited || privilege::holds(Capability::CAP_IPC_LOCK)

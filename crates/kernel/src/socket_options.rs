@@ -10,9 +10,28 @@ pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> i
     set_value(fd, level, name, &value)
 }
 
-pub(crate) fn set_value<T: ?Sized>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+pub(crate) fn set_value<T: Plain + ?Sized>(
+    fd: RawFd,
+    level: i32,
+    name: i32,
+    value: &T,
+) -> io::Result<()> {
+    // SAFETY: what is `Plain` has no pointer that the kernel could follow.
+    unsafe { set_with_pointers(fd, level, name, value) }
+}
+
+/// The same of a value that may have pointers.
+///
+/// # Safety
+/// What they point to is there for the kernel, as long as the option says, until this returns.
+pub(crate) unsafe fn set_with_pointers<T: ?Sized>(
+    fd: RawFd,
+    level: i32,
+    name: i32,
+    value: &T,
+) -> io::Result<()> {
     let length = size_of_val(value) as libc::socklen_t;
-    // SAFETY: the pointer and length describe `value`, which outlives the call.
+    // SAFETY: the pointer and length describe `value`, which outlives the call, and so does what it points to.
     let code = unsafe { libc::setsockopt(fd, level, name, (&raw const *value).cast(), length) };
     check(code).map(drop)
 }
@@ -22,13 +41,15 @@ fn get_int(fd: RawFd, level: i32, name: i32) -> io::Result<libc::c_int> {
     get_value(fd, level, name, &mut value).map(|_| value)
 }
 
-/// Types of which every bit pattern is a value.
+/// Types of which every bit pattern is a value: they have no pointers.
 pub(crate) trait Plain {}
 impl Plain for u8 {}
 impl Plain for libc::c_int {}
 impl Plain for u32 {}
 impl Plain for u64 {}
+impl Plain for libc::timeval {}
 impl<T: Plain, const N: usize> Plain for [T; N] {}
+impl<T: Plain> Plain for [T] {}
 
 /// Says how many bytes the kernel wrote.
 pub(crate) fn get_value<T: Plain>(

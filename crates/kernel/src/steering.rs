@@ -5,7 +5,7 @@
 //! fills the first socket's buffer only. The list can be changed at any time, also after privileges were
 //! given up.
 
-use crate::socket_options::{set_int, set_value};
+use crate::socket_options::{set_int, set_with_pointers};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -50,9 +50,9 @@ fn attach(socket: &impl AsFd, mut program: Vec<libc::sock_filter>) -> io::Result
         len: program.len() as libc::c_ushort,
         filter: program.as_mut_ptr(),
     };
-    // `described` points to `program`, which lives until the kernel has copied it.
     let (fd, option) = (socket.as_fd().as_raw_fd(), libc::SO_ATTACH_REUSEPORT_CBPF);
-    set_value(fd, libc::SOL_SOCKET, option, &described)
+    // SAFETY: `described` points to the `len` instructions of `program`, which the kernel copies before this returns.
+    unsafe { set_with_pointers(fd, libc::SOL_SOCKET, option, &described) }
 }
 
 /// Of tokens in ascending order.

@@ -284,8 +284,9 @@ impl TcpChannel {
     fn collect(&mut self, last: u64, patience: Nanos) -> Option<Collected> {
         let nonce = session::nonce().ok()?;
         self.asked = nonce;
-        let token = self.replies.session.token;
-        let ask = (self.replies.session).frame(&Control::Collect { token, nonce });
+        let session = &self.replies.session;
+        let token = session.token;
+        let ask = session.frame(&Control::Collect { token, nonce });
         let deadline = clock::monotonic() + patience;
         self.send_all(&ask).ok()?;
         while self.collected.is_none()

@@ -93,7 +93,13 @@ impl<'a> Reader<'a> {
             Discipline::Cake => Kind::Cake(self.cake()?),
             Discipline::Pie => Kind::Pie(self.pie()?),
             Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
-            _ => {
+            Discipline::Fifo
+            | Discipline::PerFlow
+            | Discipline::Priority
+            | Discipline::KernelTbf
+            | Discipline::KernelHtb
+            | Discipline::KernelFqCodel
+            | Discipline::KernelNetem => {
                 return refuse(
                     "discipline",
                     "is a queue of the kernel, which only a testbed has: use \"fifo\" here",

@@ -53,7 +53,8 @@ pub struct Sender {
     marked_below: u64,
     /// What was out when the congestion window last held something back.
     used_until: u64,
-    last_sent: Picos,
+    /// When something was last sent, or the window was cut because nothing was.
+    silent_since: Picos,
     retransmits: u64,
     timeouts: u64,
 }
@@ -83,7 +84,7 @@ impl Sender {
             marks_from: 0,
             marked_below: 0,
             used_until: 0,
-            last_sent: now,
+            silent_since: now,
             retransmits: 0,
             timeouts: 0,
         }
@@ -375,11 +376,11 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Picos) {
         let restarts = self.settings.idle_restart && !self.algorithm.is_model();
         let idle = restarts && self.is_idle() && self.written > self.max;
-        let silence = now.saturating_sub(self.last_sent);
+        let silence = now.saturating_sub(self.silent_since);
         if idle && self.max > 0 && silence > self.timer.rto() {
             self.restart(silence);
             // Once for each silence, although what follows may wait for its turn.
-            self.last_sent = now;
+            self.silent_since = now;
         }
     }
 
@@ -418,10 +419,10 @@ impl Sender {
         let cwr = self.cwr && !retransmit;
         self.cwr &= retransmit;
         if self.max > 0 && self.is_idle() {
-            self.algorithm.after_idle(self.last_sent, now);
+            self.algorithm.after_idle(self.silent_since, now);
         }
         self.max = self.max.max(end);
-        self.last_sent = now;
+        self.silent_since = now;
         if let Some(rate) = self.rate() {
             self.pacer.on_sent(now, len, rate);
         }
