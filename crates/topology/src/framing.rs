@@ -15,8 +15,11 @@ pub fn framing_of(path: &Path) -> Framing {
     path.framing.unwrap_or_default()
 }
 
-/// What links of this framing carry by default: RFC 894, RFC 2225 §7.3 (9180 behind LLC and SNAP).
-pub(crate) fn mtu(path: &Path) -> Result<u32, Refusal> {
+/// The largest IP packet of a link: by default RFC 894, RFC 2225 §7.3 (9180 behind LLC and SNAP).
+///
+/// # Errors
+/// Links carry none of that size.
+pub fn mtu(path: &Path) -> Result<u32, Refusal> {
     let usual = match framing_of(path) {
         Framing::Aal5 => 9188,
         Framing::Aal5Llc => 9180,

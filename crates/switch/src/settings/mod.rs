@@ -43,7 +43,7 @@ pub use crate::weights::{By, Weights};
 use delaylab_model::path::{self, AbrMark};
 use delaylab_model::refusal::Refusal;
 pub use read::BUFFER_OF_CELLS;
-use read::Reader;
+use read::{Reader, cake_bytes};
 
 /// What the links of a switch carry, and so what its queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Settings {
     }
 
     /// The same between links that carry packets, the largest of so many bytes of IP, and with its framing. What is given as
-    /// `quantum` stays.
+    /// `quantum` or `buffer` stays.
     #[must_use]
     pub fn with_largest(mut self, packet: u32, framed: u32, section: &path::Switch) -> Self {
         let frame = packet.saturating_add(parameters::ETHERNET);
@@ -124,7 +124,12 @@ impl Settings {
                     fq.quantum = frame;
                 }
             }
-            Kind::Cake(cake) => cake.largest = frame,
+            Kind::Cake(cake) => {
+                cake.largest = frame;
+                if section.buffer.is_none() {
+                    self.memory.size.bytes = cake_bytes(section.cake.unwrap_or_default(), frame);
+                }
+            }
             _ => {}
         }
         self

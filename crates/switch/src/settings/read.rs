@@ -15,8 +15,11 @@ const PACKETS: Limit = Limit::Packets(1_000);
 /// Of links that carry cells.
 pub const BUFFER_OF_CELLS: Limit = Limit::Cells(13_000);
 const FQ_CODEL: Limit = Limit::Packets(10_240);
-/// What sch_cake holds at least, and at most: what its 10,240 packets of Ethernet are.
-const CAKE: [u64; 2] = [4 << 20, 10_240 * 1_514];
+/// What sch_cake holds at least, unless so many packets of the largest size are less: those it holds at most.
+const CAKE_LEAST: u64 = 4 << 20;
+const CAKE_PACKETS: u64 = 10_240;
+/// The largest frame of usual Ethernet, without its FCS.
+const USUAL_FRAME: u32 = 1_514;
 /// A usual round trip, of CAKE.
 pub(super) const CAKE_RTT: Duration = Duration(100 * MILLISECOND);
 const CONGESTED: Limit = Limit::Cells(500);
@@ -40,7 +43,9 @@ impl<'a> Reader<'a> {
         let limits = Limits { counts };
         let discipline = switch.discipline.unwrap_or(Discipline::Fifo);
         let default = match (discipline, counts) {
-            (Discipline::Cake, Counts::Packets) => cake_size(switch.cake.unwrap_or_default()),
+            (Discipline::Cake, Counts::Packets) => {
+                Limit::Bytes(cake_bytes(switch.cake.unwrap_or_default(), USUAL_FRAME))
+            }
             _ => default_size(discipline, counts),
         };
         Ok(Self {
@@ -273,12 +278,12 @@ const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
     }
 }
 
-/// What the rate takes in four usual round trips; without a rate the most.
-fn cake_size(cake: path::Cake) -> Limit {
-    let [least, most] = CAKE;
+/// What the rate takes in four usual round trips; without a rate the most. The largest frame has so many bytes without its FCS.
+pub(super) fn cake_bytes(cake: path::Cake, frame: u32) -> u64 {
+    let most = CAKE_PACKETS * u64::from(frame);
     let round_trip = u128::try_from(cake.rtt.unwrap_or(CAKE_RTT).0).unwrap_or(0);
     let four = |bytes: u64| 4 * u128::from(bytes) * round_trip / u128::from(SECOND.unsigned_abs());
     let bytes = cake.rate.map(|rate| four(rate.0 / 8));
     let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-    Limit::Bytes(bytes.map_or(most, |bytes| bytes.clamp(least, most)))
+    bytes.map_or(most, |bytes| bytes.max(CAKE_LEAST).min(most))
 }

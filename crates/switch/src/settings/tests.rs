@@ -129,6 +129,22 @@ fn cake_holds_four_round_trips_of_its_rate() {
 }
 
 #[test]
+fn cake_holds_no_more_than_its_packets_of_the_link() {
+    let held = |switch: &path::Switch, packet: u32| {
+        let settings = Settings::read(switch, Counts::Packets, QUEUES).unwrap();
+        let settings = settings.with_largest(packet, packet + 38, switch);
+        settings.memory.size.bytes
+    };
+    assert_eq!(held(&of(Discipline::Cake), 9_000), 10_240 * 9_014);
+    let slow = cake(|cake| cake.rate = Some(Rate(1_000_000)));
+    assert_eq!(held(&slow, 1_500), 4 << 20);
+    assert_eq!(held(&slow, 68), 10_240 * 82);
+    let mut given = slow;
+    given.buffer = Some(Limit::Bytes(5_000));
+    assert_eq!(held(&given, 9_000), 5_000);
+}
+
+#[test]
 fn what_counts_the_largest_packet_is_told_the_links() {
     let read = |switch: &path::Switch| {
         let settings = Settings::read(switch, Counts::Packets, QUEUES).unwrap();

@@ -31,7 +31,7 @@ use delaylab_model::trial::Trial;
 use delaylab_switch::settings::BUFFER_OF_CELLS;
 use delaylab_switch::{Counts, Settings};
 use delaylab_topology::classes::{QUEUES, queue_of};
-use delaylab_topology::framing::{CELL, in_cells};
+use delaylab_topology::framing::{CELL, in_cells, mtu, wire};
 use delaylab_topology::network::{Kind, Network, NodeId, PortId};
 use delaylab_topology::queues::switch_settings;
 use delaylab_topology::time::picos;
@@ -483,7 +483,10 @@ fn queues(section: &Switch, path: &Path, framing: Framing) -> Result<Settings, R
         return refuse("path.switch.discipline", why);
     }
     let settings = Settings::read(&in_bytes(section), Counts::Packets, &QUEUES);
-    let mut settings = settings.map_err(|refusal| refusal.within("path.switch"))?;
+    let settings = settings.map_err(|refusal| refusal.within("path.switch"))?;
+    let largest = mtu(path)?;
+    let cells = wire(framing, largest);
+    let mut settings = settings.with_largest(largest, cells.units * cells.bytes, section);
     settings.memory.longest_gives_way = false;
     Ok(settings)
 }

@@ -9,6 +9,7 @@ use delaylab_model::path::{
 };
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Class, Duration, Limit, Rate, Share, Size};
+use delaylab_switch::settings::Kind as QueueKind;
 use std::collections::BTreeSet;
 
 fn probe(class: &str) -> Probe {
@@ -682,6 +683,19 @@ fn each_limit_may_be_in_cells() {
         switch.queue_buffer = Some(Limit::Cells(1000));
     });
     assert_eq!(queues_of(&trial).queue_share.bytes, 53_000);
+}
+
+/// CoDel leaves alone what the largest packet takes in cells.
+#[test]
+fn the_largest_packet_has_the_bytes_of_its_cells() {
+    let settings = queues_of(&framed(Framing::Aal5, |switch| {
+        switch.discipline = Some(Discipline::CoDel)
+    }));
+    let QueueKind::CoDel(codel) = settings.kind else {
+        panic!("codel was asked for")
+    };
+    // 9188 bytes and a trailer of 8, 48 bytes a cell.
+    assert_eq!(codel.largest, 192 * CELL);
 }
 
 /// Of frames the IP packet and a header, which a link of this framing may not have; of cells all.
