@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found, found_by_size};
-use crate::report::{self, Cell, Clause, Figure, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Report, Role, Table};
 use crate::search::{self, Spread};
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -255,15 +255,15 @@ pub(crate) fn at_the_cap<'a>(mut bursts: impl Iterator<Item = &'a Bursts>) -> Ve
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 8] = [
-    ("average burst", "frames"),
-    ("min", "frames"),
-    ("max", "frames"),
-    ("sd", "frames"),
-    ("repeats", ""),
-    ("repeats at the longest burst", ""),
-    ("longest burst", "frames"),
-    ("burst rate reached", "frames/s"),
+const COLUMNS: [(&str, &str, Role); 8] = [
+    ("average burst", "frames", Role::Result),
+    ("min", "frames", Role::Spread),
+    ("max", "frames", Role::Spread),
+    ("sd", "frames", Role::Spread),
+    ("repeats", "", Role::Effort),
+    ("repeats at the longest burst", "", Role::Effort),
+    ("longest burst", "frames", Role::Result),
+    ("burst rate reached", "frames/s", Role::Result),
 ];
 
 /// The procedure.

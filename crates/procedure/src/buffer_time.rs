@@ -16,7 +16,7 @@
 use crate::back_to_back::{BurstRate, RATE_UNKNOWN, Search, other_rates};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Clause, Figure, Holds, Report, Role, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -77,20 +77,20 @@ impl Held {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 13] = [
-    ("average burst", "frames"),
-    ("min", "frames"),
-    ("max", "frames"),
-    ("sd", "frames"),
-    ("throughput", "frames/s"),
-    ("burst rate reached", "frames/s"),
-    ("implied buffer time", "s"),
-    ("corrected buffer time", "s"),
-    ("buffer", "frames"),
-    ("buffer", "B"),
-    ("burst rate calculated", "frames/s"),
-    ("corrected by it", "s"),
-    ("buffer by it", "B"),
+const COLUMNS: [(&str, &str, Role); 13] = [
+    ("average burst", "frames", Role::Result),
+    ("min", "frames", Role::Spread),
+    ("max", "frames", Role::Spread),
+    ("sd", "frames", Role::Spread),
+    ("throughput", "frames/s", Role::Result),
+    ("burst rate reached", "frames/s", Role::Result),
+    ("implied buffer time", "s", Role::Result),
+    ("corrected buffer time", "s", Role::Result),
+    ("buffer", "frames", Role::Result),
+    ("buffer", "B", Role::Result),
+    ("burst rate calculated", "frames/s", Role::Result),
+    ("corrected by it", "s", Role::Result),
+    ("buffer by it", "B", Role::Result),
 ];
 
 /// The procedure.

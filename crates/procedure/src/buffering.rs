@@ -8,7 +8,7 @@
 use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found, found_by_size};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::Nanos;
@@ -52,15 +52,15 @@ pub struct Buffering {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 8] = [
-    ("frames up to the first drop", "frames"),
-    ("held", "frames"),
-    ("held", "B"),
-    ("held, by latency", "B"),
-    ("latency, max", "ns"),
-    ("relative sd of the buffer", "%"),
-    ("repeats", ""),
-    ("repeats at the longest stream", ""),
+const COLUMNS: [(&str, &str, Role); 8] = [
+    ("frames up to the first drop", "frames", Role::Result),
+    ("held", "frames", Role::Result),
+    ("held", "B", Role::Result),
+    ("held, by latency", "B", Role::Result),
+    ("latency, max", "ns", Role::Result),
+    ("relative sd of the buffer", "%", Role::Result),
+    ("repeats", "", Role::Effort),
+    ("repeats at the longest stream", "", Role::Effort),
 ];
 
 /// The procedure.

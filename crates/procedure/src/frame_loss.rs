@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, found_by_size};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
@@ -34,10 +34,10 @@ pub struct FrameLoss {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 3] = [
-    ("load", "% of line rate"),
-    ("rate", "frames/s"),
-    ("loss", "%"),
+const COLUMNS: [(&str, &str, Role); 3] = [
+    ("load", "% of line rate", Role::Result),
+    ("rate", "frames/s", Role::Result),
+    ("loss", "%", Role::Loss),
 ];
 
 /// The procedure.

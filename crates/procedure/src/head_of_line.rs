@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::repeats_clause;
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::setup::{BuildError, Options, Setup};
 use delaylab_model::Nanos;
 use delaylab_model::quantity::Share;
@@ -42,14 +42,14 @@ impl HeadOfLine {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 7] = [
-    ("blocking", ""),
-    ("sent to the free port", "frames"),
-    ("lost", "frames"),
-    ("loss", "%"),
-    ("highest latency", "ns"),
-    ("lost at the congested port", "frames"),
-    ("repeats", ""),
+const COLUMNS: [(&str, &str, Role); 7] = [
+    ("blocking", "", Role::Result),
+    ("sent to the free port", "frames", Role::Result),
+    ("lost", "frames", Role::Loss),
+    ("loss", "%", Role::Loss),
+    ("highest latency", "ns", Role::Result),
+    ("lost at the congested port", "frames", Role::Loss),
+    ("repeats", "", Role::Effort),
 ];
 
 /// The procedure.

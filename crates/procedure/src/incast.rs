@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Report};
+use crate::report::{self, Cell, Clause, Figure, Report, Role};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use delaylab_model::Nanos;
@@ -55,15 +55,15 @@ impl Incast {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 8] = [
-    ("sending ports with TCP", ""),
-    ("goodput", "bit/s"),
-    ("latency, min", "ns"),
-    ("latency, mean", "ns"),
-    ("latency, max", "ns"),
-    ("UDP sent", "frames"),
-    ("UDP lost", "frames"),
-    ("repeats", ""),
+const COLUMNS: [(&str, &str, Role); 8] = [
+    ("sending ports with TCP", "", Role::Result),
+    ("goodput", "bit/s", Role::Result),
+    ("latency, min", "ns", Role::Result),
+    ("latency, mean", "ns", Role::Result),
+    ("latency, max", "ns", Role::Result),
+    ("UDP sent", "frames", Role::Result),
+    ("UDP lost", "frames", Role::Loss),
+    ("repeats", "", Role::Effort),
 ];
 
 /// The procedure.

@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Clause, Figure, Holds, Report, Role, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -44,25 +44,25 @@ pub struct Latency {
 }
 
 /// What is said of tagged frames.
-const TAGGED: [(&str, &str); 7] = [
-    ("rate", "frames/s"),
-    ("latency", "ns"),
-    ("min", "ns"),
-    ("max", "ns"),
-    ("sd", "ns"),
-    ("tagged frames", ""),
-    ("tagged frames lost", ""),
+const TAGGED: [(&str, &str, Role); 7] = [
+    ("rate", "frames/s", Role::Result),
+    ("latency", "ns", Role::Result),
+    ("min", "ns", Role::Spread),
+    ("max", "ns", Role::Spread),
+    ("sd", "ns", Role::Spread),
+    ("tagged frames", "", Role::Effort),
+    ("tagged frames lost", "", Role::Loss),
 ];
 
 /// What is said of every frame.
-const EVERY: [(&str, &str); 7] = [
-    ("min", "ns"),
-    ("mean", "ns"),
-    ("worst p50", "ns"),
-    ("worst p99", "ns"),
-    ("worst p99.9", "ns"),
-    ("max", "ns"),
-    ("lost", ""),
+const EVERY: [(&str, &str, Role); 7] = [
+    ("min", "ns", Role::Spread),
+    ("mean", "ns", Role::Result),
+    ("worst p50", "ns", Role::Result),
+    ("worst p99", "ns", Role::Result),
+    ("worst p99.9", "ns", Role::Result),
+    ("max", "ns", Role::Spread),
+    ("lost", "", Role::Loss),
 ];
 
 /// The procedure.

@@ -5,7 +5,7 @@ use crate::back_to_back::{Bursts, Search, at_line_rate, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Report, Role, Table};
 use crate::setup::{Options, Setup};
 use delaylab_model::quantity::Share;
 use schemars::JsonSchema;
@@ -26,14 +26,14 @@ pub struct Microburst {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 7] = [
-    ("burst, max", "frames"),
-    ("burst, max", "B"),
-    ("of each stream", "frames"),
-    ("relative sd of the burst", "%"),
-    ("repeats", ""),
-    ("repeats at the longest burst", ""),
-    ("burst rate reached", "frames/s"),
+const COLUMNS: [(&str, &str, Role); 7] = [
+    ("burst, max", "frames", Role::Result),
+    ("burst, max", "B", Role::Result),
+    ("of each stream", "frames", Role::Result),
+    ("relative sd of the burst", "%", Role::Result),
+    ("repeats", "", Role::Effort),
+    ("repeats at the longest burst", "", Role::Effort),
+    ("burst rate reached", "frames/s", Role::Result),
 ];
 
 /// The procedure.

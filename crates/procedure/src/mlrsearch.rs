@@ -14,7 +14,7 @@ pub use classify::{Class, Measured, Trials};
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role};
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
@@ -109,13 +109,13 @@ impl Steps for MlrsearchSteps {
 /// The bounds of each goal at each frame size.
 fn bounds_table(setup: &Setup, sizes: &[AtSize<Mlrsearch>]) -> report::Table {
     let columns = [
-        ("goal", ""),
-        ("relevant lower bound", "% of line rate"),
-        ("relevant upper bound", "% of line rate"),
-        ("relevant lower bound", "frames/s"),
-        ("conditional throughput", "frames/s"),
-        ("theoretical maximum", "frames/s"),
-        ("result", ""),
+        ("goal", "", Role::Result),
+        ("relevant lower bound", "% of line rate", Role::Result),
+        ("relevant upper bound", "% of line rate", Role::Result),
+        ("relevant lower bound", "frames/s", Role::Result),
+        ("conditional throughput", "frames/s", Role::Result),
+        ("theoretical maximum", "frames/s", Role::Medium),
+        ("result", "", Role::Result),
     ];
     let row = |goal: &GoalResult| -> Vec<Cell> {
         vec![

@@ -44,14 +44,46 @@ pub struct Column {
     pub name: String,
     /// Its unit; null of names and counts.
     pub unit: Option<String>,
+    /// What its figures tell.
+    #[serde(skip)]
+    pub role: Role,
+}
+
+/// What the figures of a column tell: so results of two runs are compared without a look at names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// What was found, or what it was found at.
+    #[default]
+    Result,
+    /// How much did not come out.
+    Loss,
+    /// How far repeats were apart, or the frames of one.
+    Spread,
+    /// How much was measured.
+    Effort,
+    /// What the medium carries, which is known without a measurement.
+    Medium,
 }
 
 impl Column {
     /// A name, and a unit unless it is empty.
     pub fn new(name: &str, unit: &str) -> Self {
+        Self::from((name, unit, Role::Result))
+    }
+}
+
+impl From<(&str, &str)> for Column {
+    fn from((name, unit): (&str, &str)) -> Self {
+        Self::new(name, unit)
+    }
+}
+
+impl From<(&str, &str, Role)> for Column {
+    fn from((name, unit, role): (&str, &str, Role)) -> Self {
         Self {
             name: name.to_owned(),
             unit: (!unit.is_empty()).then(|| unit.to_owned()),
+            role,
         }
     }
 }
@@ -125,10 +157,13 @@ pub fn per_repeat(count: u64, repeats: usize) -> Cell {
 /// words.
 pub const REMARK: &str = "remark";
 
+/// The name of the column that tables of results by frame size begin with.
+pub const FRAME_SIZE: &str = "frame size";
+
 /// A table with a row for each frame size that was found, or why it was not.
-pub fn by_size<F>(
+pub fn by_size<F, C: Copy + Into<Column>>(
     title: &str,
-    columns: &[(&str, &str)],
+    columns: &[C],
     sizes: &[AtSize<F>],
     row: impl Fn(&F) -> Vec<Cell>,
 ) -> Table {
@@ -137,9 +172,9 @@ pub fn by_size<F>(
 
 /// A table with several rows for each frame size that was found, or one with why it was not. A row may end with a remark of
 /// its own.
-pub fn rows_by_size<F>(
+pub fn rows_by_size<F, C: Copy + Into<Column>>(
     title: &str,
-    columns: &[(&str, &str)],
+    columns: &[C],
     sizes: &[AtSize<F>],
     rows: impl Fn(&F) -> Vec<Vec<Cell>>,
 ) -> Table {
@@ -157,11 +192,11 @@ pub fn rows_by_size<F>(
         }
         rows
     };
-    let names = [&[("frame size", "B")][..], columns, &[(REMARK, "")]].concat();
-    let columns = names.iter().map(|(name, unit)| Column::new(name, unit));
+    let first = [Column::new(FRAME_SIZE, "B")].into_iter();
+    let columns = first.chain(columns.iter().map(|&column| column.into()));
     Table {
         title: title.to_owned(),
-        columns: columns.collect(),
+        columns: columns.chain([Column::new(REMARK, "")]).collect(),
         rows: sizes.iter().flat_map(of_size).collect(),
     }
 }
@@ -191,7 +226,7 @@ pub struct Line {
 impl Figure {
     /// Over the frame size, without lines.
     pub(crate) fn over_size(title: &str, y: (&str, &str)) -> Self {
-        Self::new(title, ("frame size", "B"), y)
+        Self::new(title, (FRAME_SIZE, "B"), y)
     }
 
     /// Without lines.

@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -69,16 +69,16 @@ impl ResetTime {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 9] = [
-    ("load", "% of line rate"),
-    ("reset time", "ns"),
-    ("min", "ns"),
-    ("max", "ns"),
-    ("sd", "ns"),
-    ("lost", "frames"),
-    ("repeats", ""),
-    ("repeats that did not come back", ""),
-    ("repeats without loss", ""),
+const COLUMNS: [(&str, &str, Role); 9] = [
+    ("load", "% of line rate", Role::Result),
+    ("reset time", "ns", Role::Result),
+    ("min", "ns", Role::Spread),
+    ("max", "ns", Role::Spread),
+    ("sd", "ns", Role::Spread),
+    ("lost", "frames", Role::Loss),
+    ("repeats", "", Role::Effort),
+    ("repeats that did not come back", "", Role::Loss),
+    ("repeats without loss", "", Role::Effort),
 ];
 
 /// The procedure.

@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::course::{AtSize, Steps, all_found};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::search::Spread;
 use crate::setup::{Options, Setup, percent};
 use crate::throughput;
@@ -57,16 +57,16 @@ impl SystemRecovery {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 9] = [
-    ("overload", "% of line rate"),
-    ("half", "% of line rate"),
-    ("recovery time", "ns"),
-    ("min", "ns"),
-    ("max", "ns"),
-    ("lost in overload", "frames"),
-    ("repeats", ""),
-    ("repeats that did not recover", ""),
-    ("repeats without loss in overload", ""),
+const COLUMNS: [(&str, &str, Role); 9] = [
+    ("overload", "% of line rate", Role::Result),
+    ("half", "% of line rate", Role::Result),
+    ("recovery time", "ns", Role::Result),
+    ("min", "ns", Role::Spread),
+    ("max", "ns", Role::Spread),
+    ("lost in overload", "frames", Role::Loss),
+    ("repeats", "", Role::Effort),
+    ("repeats that did not recover", "", Role::Loss),
+    ("repeats without loss in overload", "", Role::Effort),
 ];
 
 /// The procedure.

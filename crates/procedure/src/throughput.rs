@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps, all_found, found_by_size};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report, Table};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report, Role, Table};
 use crate::setup::{LINE_RATE, Options, Setup, percent};
 use delaylab_model::quantity::Share;
 use delaylab_model::units::format_duration;
@@ -230,15 +230,15 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
 }
 
 /// What its table says of each frame size.
-const COLUMNS: [(&str, &str); 8] = [
-    ("load", "% of line rate"),
-    ("throughput", "frames/s"),
-    ("theoretical maximum", "frames/s"),
-    ("throughput", "bit/s"),
-    ("sent", "frames/s"),
-    ("duplicates", ""),
-    ("reordered", ""),
-    ("corrupt", ""),
+const COLUMNS: [(&str, &str, Role); 8] = [
+    ("load", "% of line rate", Role::Result),
+    ("throughput", "frames/s", Role::Result),
+    ("theoretical maximum", "frames/s", Role::Medium),
+    ("throughput", "bit/s", Role::Result),
+    ("sent", "frames/s", Role::Result),
+    ("duplicates", "", Role::Result),
+    ("reordered", "", Role::Result),
+    ("corrupt", "", Role::Result),
 ];
 
 /// The procedure.

@@ -11,7 +11,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::units::format_signed_share;
 use delaylab_model::words::each_once;
 use delaylab_procedure::Report;
-use delaylab_procedure::report::{Cell, Column, REMARK, Table};
+use delaylab_procedure::report::{Cell, Column, FRAME_SIZE, REMARK, Role, Table};
 use delaylab_store::run::Run;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,14 +21,6 @@ use std::collections::BTreeSet;
 const SAME: f64 = 1e-3;
 /// Figures that are named in a sentence.
 const NAMED: usize = 6;
-/// What says how far repeats were apart is no result.
-const OF_REPEATS: [&str; 3] = ["min", "max", "sd"];
-/// What the medium carries is known without a measurement.
-const OF_MEDIUM: &str = "theoretical maximum";
-/// The column that tables of results have.
-const FRAME_SIZE: &str = "frame size";
-/// Words of figures that count what did not come out.
-const OF_LOSS: [&str; 3] = ["lost", "loss", "did not"];
 
 /// Why two benchmarks that each found something are not compared.
 const NO_COMMON_RESULT: &str =
@@ -76,6 +68,9 @@ pub struct Row {
     /// In words, without its unit in the name.
     #[serde(skip)]
     words: String,
+    /// What the figure tells.
+    #[serde(skip)]
+    role: Role,
 }
 
 impl Benchmarks {
@@ -233,7 +228,7 @@ fn worst<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
 
 /// The run that alone has figures here, by its number; `None` where both have some, or none has.
 fn only_in(rows: &[Row]) -> Option<usize> {
-    let found = || rows.iter().filter(|row| row.figure != OF_MEDIUM);
+    let found = || rows.iter().filter(|row| row.role != Role::Medium);
     let has = |side: usize| found().any(|row| row.numbers()[side].is_some());
     match [has(0), has(1)] {
         [true, false] => Some(0),
@@ -278,6 +273,7 @@ impl Row {
             reasons: Reasons::new(),
             heading: heading(head),
             words: words(head, &texts, change),
+            role: head.role,
             a,
             b,
             texts,
@@ -301,24 +297,16 @@ impl Row {
     }
 
     fn is_result(&self) -> bool {
-        let name = self.figure.as_str();
-        self.differs && name != OF_MEDIUM && !OF_REPEATS.contains(&name)
+        self.differs && !matches!(self.role, Role::Medium | Role::Spread)
     }
 
     /// What was lost stands first in a sentence, and how much was measured last.
-    fn rank(&self) -> u8 {
-        let name = self.figure.as_str();
-        let is_effort = name.starts_with("repeats") || name == "tagged frames";
-        match (self.is_loss(), is_effort) {
-            (true, _) => 0,
-            (false, false) => 1,
-            (false, true) => 2,
+    const fn rank(&self) -> u8 {
+        match self.role {
+            Role::Loss => 0,
+            Role::Result | Role::Spread | Role::Medium => 1,
+            Role::Effort => 2,
         }
-    }
-
-    fn is_loss(&self) -> bool {
-        let name = self.figure.as_str();
-        OF_LOSS.iter().any(|word| name.contains(word)) && !name.contains("without")
     }
 
     fn numbers(&self) -> [Option<f64>; 2] {
@@ -329,9 +317,9 @@ impl Row {
     fn moved(&self) -> [f64; 2] {
         let [a, b] = self.numbers().map(Option::unwrap_or_default);
         let [ratio, apart] = [(b / a).ln().abs(), (b - a).abs()];
-        match self.is_loss() {
-            true => [apart, 0.0],
-            false => [ratio, apart],
+        match self.role {
+            Role::Loss => [apart, 0.0],
+            _ => [ratio, apart],
         }
     }
 }
@@ -415,12 +403,12 @@ mod tests {
 
     fn report(rows: Vec<Vec<Cell>>) -> Report {
         let columns = [
-            ("frame size", "B"),
-            ("load", "% of line rate"),
-            ("reset time", "ns"),
-            ("max", "ns"),
-            ("lost", "frames"),
-            (REMARK, ""),
+            (FRAME_SIZE, "B", Role::Result),
+            ("load", "% of line rate", Role::Result),
+            ("reset time", "ns", Role::Result),
+            ("max", "ns", Role::Spread),
+            ("lost", "frames", Role::Loss),
+            (REMARK, "", Role::Result),
         ];
         Report {
             procedure: "reset".to_owned(),
@@ -428,10 +416,7 @@ mod tests {
             sections: Vec::new(),
             tables: vec![Table {
                 title: "Reset".to_owned(),
-                columns: columns
-                    .iter()
-                    .map(|(name, unit)| Column::new(name, unit))
-                    .collect(),
+                columns: columns.map(Column::from).to_vec(),
                 rows,
             }],
             figures: Vec::new(),
@@ -542,20 +527,20 @@ mod tests {
     #[test]
     fn every_table_by_frame_size_is_compared() {
         let with = |lost: u64, duration: u64| {
-            let table = |title: &str, columns: [(&str, &str); 2], row: Vec<Cell>| Table {
+            let table = |title: &str, columns: [(&str, &str, Role); 2], row: Vec<Cell>| Table {
                 title: title.to_owned(),
-                columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+                columns: columns.map(Column::from).to_vec(),
                 rows: vec![row],
             };
             let mut report = report(vec![row(64, 1e8, 10)]);
             report.tables.push(table(
                 "Every frame",
-                [("frame size", "B"), ("lost", "")],
+                [(FRAME_SIZE, "B", Role::Result), ("lost", "", Role::Loss)],
                 vec![64_u64.into(), lost.into()],
             ));
             report.tables.push(table(
                 "Goals",
-                [("goal", ""), ("duration", "s")],
+                [("goal", "", Role::Result), ("duration", "s", Role::Result)],
                 vec!["loss".into(), duration.into()],
             ));
             report
@@ -572,15 +557,15 @@ mod tests {
     #[test]
     fn what_the_medium_carries_is_no_result() {
         let columns = [
-            ("frame size", "B"),
-            ("throughput", "frames/s"),
-            (OF_MEDIUM, "frames/s"),
+            (FRAME_SIZE, "B", Role::Result),
+            ("throughput", "frames/s", Role::Result),
+            ("theoretical maximum", "frames/s", Role::Medium),
         ];
         let with = |throughput: Option<f64>| {
             let mut report = report(Vec::new());
             report.tables[0] = Table {
                 title: "Throughput".to_owned(),
-                columns: columns.map(|(name, unit)| Column::new(name, unit)).to_vec(),
+                columns: columns.map(Column::from).to_vec(),
                 rows: vec![vec![64_u64.into(), throughput.into(), 14_880.9.into()]],
             };
             report
