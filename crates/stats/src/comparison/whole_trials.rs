@@ -42,6 +42,11 @@ impl Statistic<'_> {
     /// What it is in each trial of this design, where there are enough repeats, whatever its packets tell.
     pub fn in_each_trial(&self, design: &Design) -> Option<ByTrial> {
         self.value?;
+        let trials = self.trials();
+        // A value of each trial takes time, and is of no use where they are too few.
+        if design.further_repeats(trials.iter()) < MIN_REPEATS {
+            return None;
+        }
         let tail = self.functional.tail().filter(|tail| *tail < 0.5);
         if tail.is_some_and(|tail| self.count as f64 * tail < MIN_BEYOND * (1.0 - 1e-9)) {
             return None;
@@ -55,7 +60,7 @@ impl Statistic<'_> {
             let is_carried = tail.is_none_or(|tail| carries(count as u64, 1.0 - tail));
             is_carried.then_some((trial, (value, (worth * count as f64).max(1.0))))
         };
-        let each: BTreeMap<_, _> = self.trials().into_iter().filter_map(of).collect();
+        let each: BTreeMap<_, _> = trials.into_iter().filter_map(of).collect();
         let repeats = design.further_repeats(each.keys());
         (repeats >= MIN_REPEATS).then_some(ByTrial { each, repeats })
     }
