@@ -122,7 +122,7 @@ fn with_draws(
         (None, Some(levels)) => levels.intervals(),
         (None, None) => found,
     };
-    // An A that spreads may be near to zero, where nothing is told of a change relative to it; its logarithms are not.
+    // An A that spreads may be near to zero, and no interval of a change relative to it says anything then; that of logarithms does.
     if let Some(levels) = apart_by_level.filter(|_| !tells(&relative)) {
         relative = levels.intervals().1;
     }

@@ -15,8 +15,9 @@ const PACKETS: Limit = Limit::Packets(1_000);
 /// Of links that carry cells.
 pub const BUFFER_OF_CELLS: Limit = Limit::Cells(13_000);
 const FQ_CODEL: Limit = Limit::Packets(10_240);
-/// What sch_cake holds at least, unless so many packets of the largest size are less: those it holds at most.
+/// What sch_cake holds at least.
 const CAKE_LEAST: u64 = 4 << 20;
+/// What it holds at most, even where that is less: packets of the largest size.
 const CAKE_PACKETS: u64 = 10_240;
 /// The largest frame of usual Ethernet, without its FCS.
 const USUAL_FRAME: u32 = 1_514;
@@ -278,7 +279,7 @@ const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
     }
 }
 
-/// What the rate takes in four usual round trips; without a rate the most. The largest frame has so many bytes without its FCS.
+/// What the rate takes in four usual round trips; without a rate the most. `frame`: bytes of the largest, without its FCS.
 pub(super) fn cake_bytes(cake: path::Cake, frame: u32) -> u64 {
     let most = CAKE_PACKETS * u64::from(frame);
     let round_trip = u128::try_from(cake.rtt.unwrap_or(CAKE_RTT).0).unwrap_or(0);
