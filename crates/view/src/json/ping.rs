@@ -194,6 +194,15 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_round_trip_is_not_said_to_lack_answers_in_a_row() {
+        let mut sample = one();
+        sample.summary.round_trip = None;
+        let document = document(&sample);
+        let reasons = &document["stats"]["variation"]["reasons"];
+        assert_eq!(reasons["mos"], "no round trip is known");
+    }
+
+    #[test]
     fn one_packet_reads_as_agreed() {
         let mut document = document(&one());
         document["version"] = "of this build".into();
