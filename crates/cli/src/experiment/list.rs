@@ -165,6 +165,8 @@ mod tests {
             denied.reasons["name"],
             "manifest.json: may not be read by this user"
         );
+        let closed = "experiment.toml: may not be read by this user";
+        assert_eq!(run("closed", Some(closed)).reasons["name"], closed);
         let damaged = run("torn", Some("records.parquet: missing"));
         assert_eq!((&denied.damage, &damaged.unreadable), (&None, &None));
         let other_file = "environment.json does not say it";

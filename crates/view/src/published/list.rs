@@ -72,9 +72,12 @@ const DESCRIBED_BY: [&str; 2] = ["environment.json", "manifest.json"];
 impl From<Entry> for Run {
     fn from(entry: Entry) -> Self {
         let (state, is_denied) = (entry.state().name(), entry.is_denied());
+        // Nothing of a folder that this user may not look into is read, whatever file its damage names.
+        let is_closed = is_denied && entry.name.is_none() && entry.world.is_none();
+        let describes = |wrong: &String| DESCRIBED_BY.iter().any(|file| wrong.starts_with(file));
         // Damage of another file is no reason for what stands in this one.
         let wrong = entry.damage.clone();
-        let wrong = wrong.filter(|wrong| DESCRIBED_BY.iter().any(|file| wrong.starts_with(file)));
+        let wrong = wrong.filter(|wrong| is_closed || describes(wrong));
         let not_said = || {
             let unsaid = || format!("{} does not say it", DESCRIBED_BY[0]);
             wrong.clone().unwrap_or_else(unsaid)
