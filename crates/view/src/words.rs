@@ -42,6 +42,14 @@ pub fn partial_as_it_stands(folder: &str) -> String {
     )
 }
 
+/// The same of a run that is to be what is recorded of it, and of which nothing is: it cannot be resumed.
+pub fn partial_without_packets(folder: &str) -> String {
+    format!(
+        "the run is in progress, or was interrupted before a packet was recorded: remove {} then",
+        quoted(folder)
+    )
+}
+
 /// What to know of a shard whose trials are all recorded.
 pub const WHOLE_SHARD: &str = "this is a shard: all of its trials are recorded, and `delaylab merge` makes one run of it and the others";
 

@@ -62,9 +62,10 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
 }
 
 fn complete(run: &Run) -> Option<Unknown> {
-    let remedy = match run.counts_as_it_stands() {
-        true => "`delaylab resume` makes a complete run of what is recorded",
-        false => "`delaylab resume` continues it",
+    let remedy = match (run.counts_as_it_stands(), run.lacks_everything()) {
+        (true, _) => "`delaylab resume` makes a complete run of what is recorded",
+        (false, true) => "no packet of it is recorded: measure again",
+        (false, false) => "`delaylab resume` continues it",
     };
     (run.state() == State::Partial).then(|| {
         let what = "what the rest of the run shows";

@@ -12,7 +12,9 @@ use super::split::splits;
 use super::{
     Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, RunStream, Sweep,
 };
-use crate::words::{WHOLE_SHARD, partial, partial_as_it_stands, plural, to_the_second};
+use crate::words::{
+    WHOLE_SHARD, partial, partial_as_it_stands, partial_without_packets, plural, to_the_second,
+};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::steps::{Gatherer, Member, Way};
@@ -394,6 +396,8 @@ pub fn not_complete(run: &Run, folder: &str) -> Option<String> {
             WHOLE_SHARD.to_owned()
         } else if run.counts_as_it_stands() {
             partial_as_it_stands(folder)
+        } else if run.lacks_everything() {
+            partial_without_packets(folder)
         } else {
             partial(folder)
         }
