@@ -15,9 +15,8 @@
 //! chance: a limit of loss that B is beyond has failed. Where A was answered and nothing of B was, be it under one combination of the
 //! levels that a limit is about, every limit of a delay has failed.
 //!
-//! A change that a table of the same comparison shows has the table's interval (`shifted`), that of trials whose levels differ by
-//! factors with it. A change relative to an A of 0 is
-//! judged as a difference from it.
+//! A change that a table of the same comparison shows has the table's interval (`shifted`), also where that is of the logarithms of
+//! trials' levels. A change relative to an A of 0 is judged as a difference from it.
 
 mod answer;
 mod shifted;

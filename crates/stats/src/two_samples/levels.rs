@@ -1,6 +1,6 @@
-//! Trials whose levels differ by factors: 90, 250 and 310 ms beside 8.3, 8.4 and 8.6 ms.
+//! Trials whose levels differ by factors: 90, 250 and 310 ms against 8.3, 8.4 and 8.6 ms.
 //!
-//! A queue of a second in one trial and of a tenth of it in the next leaves the difference of two sides an interval that
+//! A queue of a second in one trial and of a tenth of a second in the next gives the difference of two sides an interval that
 //! reaches zero, although each trial of one side lies far from each of the other. The logarithms of such levels spread more alike,
 //! and sides are told apart by these, where two tests agree: Student's t of both sides' spread together, which finds two sides of one
 //! law apart as seldom as is asked for, and the 95 % intervals of each side alone, which do not overlap. The latter keep a side that
@@ -49,7 +49,7 @@ impl Level {
     }
 }
 
-/// The levels of both sides' trials, of which that of the same side is longer as of all values.
+/// The levels of both sides' trials. The side whose trials are longer by their logarithms is the one whose values are longer in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
     sides: [Level; 2],
@@ -73,10 +73,11 @@ impl Levels {
             sides: [Level::new(of_a?)?, Level::new(of_b?)?],
             values: [a.value?, b.value?],
         };
-        (is_level && found.is_alike()).then_some(found)
+        (is_level && found.agree_with_values()).then_some(found)
     }
 
-    fn is_alike(&self) -> bool {
+    /// Is the side whose trials are longer by their logarithms the one whose values are longer in all?
+    fn agree_with_values(&self) -> bool {
         let ([of_a, of_b], [a, b]) = (self.sides, self.values);
         (of_b.mean - of_a.mean) * (b - a) > 0.0
     }
@@ -93,7 +94,7 @@ impl Levels {
         have_gap && (of_b.mean - of_a.mean).abs() > reach
     }
 
-    /// Of each side.
+    /// The 95 % interval of each side's level.
     fn ends(&self) -> [[f64; 2]; 2] {
         [0, 1].map(|side| self.sides[side].ends(self.values[side]))
     }
@@ -103,6 +104,7 @@ impl Levels {
         let ([of_a, of_b], [a, b]) = (self.sides, self.values);
         let [[a_low, a_high], [b_low, b_high]] = self.ends();
         let degrees = of_a.degrees.min(of_b.degrees);
+        // The ends of a level hold its value up to rounding.
         let bounds = |low: f64, value: f64, high: f64| Bounds {
             low: low.min(value),
             high: high.max(value),

@@ -403,7 +403,7 @@ fn sides_whose_trials_differ_by_factors_are_told_apart_by_their_logarithms() {
 
 /// Trials of 1, 3 and 9 spread as far as their mean, which is short all the same where the other side's is 500.
 #[test]
-fn a_change_relative_to_a_side_that_spreads_is_told_by_its_logarithms() {
+fn a_change_relative_to_a_side_that_spreads_is_judged_by_logarithms() {
     let a = at_levels(&[1.0, 3.0, 9.0], 1);
     let b = at_levels(&[500.0, 505.0, 510.0], 2);
     let found = shift(Functional::Mean, &measured(&a), &measured(&b), 1);
