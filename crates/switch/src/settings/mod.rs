@@ -13,7 +13,7 @@
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
 //! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |
 //! | dualpi2 | 15 ms, updated every 16 ms, round trips up to 100 ms, k = 2; L4S marks from 0.8 to 1.2 ms; Classic traffic gets 10 % at least (RFC 9332) |
-//! | cake | no rate; 14 bytes beyond the IP packet; diffserv4; triple; 100 ms; what the rate takes in 400 ms, from 4 MiB to 15.5 MB (tc-cake(8), sch_cake) |
+//! | cake | no rate; 14 bytes beyond the IP packet; diffserv4; triple; 100 ms; what the rate takes in 400 ms, from 4 MiB to 10,240 of the largest packets (tc-cake(8), sch_cake) |
 //! | credit | none: it must be given |
 //! | crossbar | none: buffers are at the outputs, or counted by input where `pool` is input; 4 iterations |
 //! | flow_control | none; `xon` two of the largest frames below `xoff`; `headroom` what the link needs; 65,535 quanta; all priorities |
@@ -111,7 +111,7 @@ impl Settings {
         self
     }
 
-    /// The same between links that carry packets, the largest of so many bytes of IP, and with its framing. What is given as
+    /// The same between links whose largest packet has `packet` bytes of IP, and `framed` bytes with its framing. What is given as
     /// `quantum` or `buffer` stays.
     #[must_use]
     pub fn with_largest(mut self, packet: u32, framed: u32, section: &path::Switch) -> Self {

@@ -99,6 +99,7 @@ impl<'a> Reader<'a> {
             Discipline::Cake => Kind::Cake(self.cake()?),
             Discipline::Pie => Kind::Pie(self.pie()?),
             Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
+            // The first three have no parameters, and do not come here.
             Discipline::Fifo
             | Discipline::PerFlow
             | Discipline::Priority

@@ -145,7 +145,7 @@ fn cake_holds_no_more_than_its_packets_of_the_link() {
 }
 
 #[test]
-fn what_counts_the_largest_packet_is_told_the_links() {
+fn what_counts_the_largest_packet_knows_that_of_the_links() {
     let read = |switch: &path::Switch| {
         let settings = Settings::read(switch, Counts::Packets, QUEUES).unwrap();
         settings.with_largest(9_000, 9_038, switch).kind
