@@ -170,7 +170,7 @@ def delaylab(arena, seconds):
 
 
 def delaylab_rate(arena, seconds, mode, stamps):
-    """Of the summary: a document has every packet, and to write them takes longer than to send them."""
+    """From the summary: a document has every packet, and writing them takes CPU time that is not the probe's."""
     client = delaylab_ping(arena, "--wait", "0s", "--wait-mode", mode, "--stamps", stamps, "--duration", f"{seconds}s", "-q")
     with reflector(arena, mode):
         ended = arena.run(client, grace(seconds))
