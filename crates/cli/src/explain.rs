@@ -27,9 +27,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let found = causes::explain(&run, resolved.as_ref(), baseline);
     fail_if_damaged(&run)?;
     let folder = shortest(run.folder());
-    let of_design = resolved.as_ref();
-    let missed = of_design.and_then(|resolved| missed_precision(&run, resolved));
-    let missing = of_design.and_then(|resolved| not_recorded(&run, resolved));
+    let experiment = resolved.as_ref();
+    let missed = experiment.and_then(|experiment| missed_precision(&run, experiment));
+    let missing = experiment.and_then(|experiment| not_recorded(&run, experiment));
     let problems = run.problems().into_iter().chain(missed).chain(missing);
     problems.for_each(terminal::warn);
     let head = stored::head(&run, resolved.as_ref(), &folder);

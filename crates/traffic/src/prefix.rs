@@ -37,7 +37,7 @@ fn bits_of(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The first bits of the address, so many of IPv4 or of IPv6. An IPv4 address mapped into IPv6 counts as IPv4.
+/// The first `v4` or `v6` bits of the address, by its family. An IPv4 address mapped into IPv6 counts as IPv4.
 pub(crate) fn prefix_of(address: IpAddr, (v4, v6): (u8, u8)) -> u128 {
     let address = address.to_canonical();
     masked(address, if address.is_ipv4() { v4 } else { v6 })
