@@ -58,7 +58,7 @@ const COLUMNS: [(&str, &str, Role); 8] = [
     ("held", "B", Role::Result),
     ("held, by latency", "B", Role::Result),
     ("latency, max", "ns", Role::Result),
-    ("relative sd of the buffer", "%", Role::Result),
+    ("relative sd of the buffer", "%", Role::Spread),
     ("repeats", "", Role::Effort),
     ("repeats at the longest stream", "", Role::Effort),
 ];

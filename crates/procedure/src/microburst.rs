@@ -30,7 +30,7 @@ const COLUMNS: [(&str, &str, Role); 7] = [
     ("burst, max", "frames", Role::Result),
     ("burst, max", "B", Role::Result),
     ("of each stream", "frames", Role::Result),
-    ("relative sd of the burst", "%", Role::Result),
+    ("relative sd of the burst", "%", Role::Spread),
     ("repeats", "", Role::Effort),
     ("repeats at the longest burst", "", Role::Effort),
     ("burst rate reached", "frames/s", Role::Result),

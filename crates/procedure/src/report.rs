@@ -55,7 +55,7 @@ pub enum Role {
     /// What was found, or what it was found at.
     #[default]
     Result,
-    /// How much did not come out.
+    /// How much was lost, or how often the device did not come back.
     Loss,
     /// How far repeats were apart, or the frames of one.
     Spread,
