@@ -90,22 +90,22 @@ fn create(runs: &Path, environment: &Value) -> RunWriter {
     RunWriter::create(runs, &new).unwrap()
 }
 
-/// The row of a trial whose process could not make its tables, once another one did. `lacks`: how many of its records are gone;
-/// `or`: what it lacks then.
-fn ended_later(lacks: usize, or: Lacks<'_>) -> TrialRow {
+/// The row of a trial whose process could not make its tables, once another one did. `gone`: how many of its records are
+/// not there; `lacks`: what it is said to lack.
+fn ended_later(gone: usize, lacks: Lacks<'_>) -> TrialRow {
     let others = Some("not in the run: case up");
-    let end = |trial: CutShort<'_>| trial.end(0, or, others).unwrap();
-    let run = run_ended_later(&resolve(TEXT), &json!({}), lacks, end);
+    let end = |trial: CutShort<'_>| trial.end(0, lacks, others).unwrap();
+    let run = run_ended_later(&resolve(TEXT), &json!({}), gone, end);
     let row = &run.trials()[0];
     assert_eq!(row.figure("sent"), Some(50.0));
     row.clone()
 }
 
-/// A run of the first trial alone, which is ended so.
+/// A run of the first trial alone, of which `gone` records are not there and which `end` ends.
 fn run_ended_later(
     resolved: &Resolved,
     environment: &Value,
-    lacks: usize,
+    gone: usize,
     end: impl FnOnce(CutShort<'_>),
 ) -> Run {
     let first = &resolved.planned[0];
@@ -132,7 +132,7 @@ fn run_ended_later(
     let note = partial.join("trial-0.begun.json");
     let noted = fs::read_to_string(&note).unwrap();
     assert!(noted.contains("\"records\":50"), "{noted}");
-    let counted = format!("\"records\":{}", 50 + lacks);
+    let counted = format!("\"records\":{}", 50 + gone);
     fs::write(note, noted.replace("\"records\":50", &counted)).unwrap();
 
     let (writer, resumed) = RunWriter::resume(&partial).unwrap();
