@@ -17,6 +17,7 @@
 //! False alarms at p ≤ 5 %: 4 to 9 % by simulation, of AR(1) series with φ up to 0.9
 //! (`examples/two_samples.rs`).
 
+mod crowding;
 mod distances;
 mod drift;
 mod events;

@@ -1,5 +1,6 @@
 //! By how much a statistic of B is larger than that of A.
 
+use super::crowding;
 use super::drift::{self, Drift};
 use super::events;
 use super::levels::Levels;
@@ -112,6 +113,10 @@ fn with_draws(
     let none = |reason: String| (Err(reason.clone()), Err(reason));
     let found = intervals(&sides, in_each_trial, design, seed, draws).unwrap_or_else(none);
     let leaves_out_zero = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+    let found = match &found.0 {
+        Ok(bounds) if bounds.repeats_differ => wider(found, &sides, [a, b]),
+        _ => found,
+    };
     let tells = |interval: &Interval| interval.as_ref().is_ok_and(leaves_out_zero);
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
@@ -136,6 +141,28 @@ fn with_draws(
         apart: medians.map(|medians| medians.apart()),
         levels,
     }
+}
+
+/// As a quantile that few trials make varies by more than their mean does.
+fn wider(
+    (absolute, relative): (Interval, Interval),
+    [a, b]: &[Statistic<'_>; 2],
+    sides: [&[Series<'_>]; 2],
+) -> (Interval, Interval) {
+    let times = sides.map(|side| crowding::wider(a.statistic(), side));
+    let times = times[0].max(times[1]);
+    let about = |interval: Interval, value: Option<f64>| match (interval, value) {
+        (Ok(bounds), Some(value)) => Ok(Bounds {
+            low: value - times * (value - bounds.low),
+            high: value + times * (bounds.high - value),
+            ..bounds
+        }),
+        (interval, _) => interval,
+    };
+    let values = a.value.zip(b.value);
+    let difference = values.map(|(a, b)| b - a);
+    let change = values.map(|(a, b)| b / a - 1.0);
+    (about(absolute, difference), about(relative, change))
 }
 
 fn statistic<'a>(
