@@ -207,7 +207,7 @@ fn bottleneck(found: &Calibration, slope: f64, beside: f64) -> (f64, String) {
     }
 }
 
-/// The rate in bits a second of a line that takes so many nanoseconds for a byte.
+/// The rate in bits a second of a line, from the nanoseconds that a byte takes.
 fn line_rate(ns_per_byte: f64) -> f64 {
     match ns_per_byte < NO_LINE {
         true => FAST,

@@ -83,7 +83,7 @@ impl Stretches {
     }
 }
 
-/// Each value of a series with how long it had it. One that was thinned has its values beside it: those of its points are means.
+/// Each value of a series with how long it had it. Of one that was thinned the values are kept as well: those of its points are means.
 pub fn held(points: &[SeriesPoint], values: &[SeriesValue]) -> Vec<(f64, Nanos)> {
     let kept = values.iter().map(|value| (value.value, value.length));
     let means = points.iter().map(|point| (point.mean, point.length));

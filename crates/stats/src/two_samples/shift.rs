@@ -112,11 +112,11 @@ fn with_draws(
     let levels = Levels::new(&sides, &in_each_trial);
     let none = |reason: String| (Err(reason.clone()), Err(reason));
     let found = intervals(&sides, in_each_trial, design, seed, draws).unwrap_or_else(none);
-    let leaves_out_zero = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
     let found = match &found.0 {
-        Ok(bounds) if bounds.repeats_differ => wider(found, &sides, [a, b]),
+        Ok(bounds) if bounds.repeats_differ => for_crowding(found, &sides, [a, b]),
         _ => found,
     };
+    let leaves_out_zero = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
     let tells = |interval: &Interval| interval.as_ref().is_ok_and(leaves_out_zero);
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
@@ -143,8 +143,8 @@ fn with_draws(
     }
 }
 
-/// As a quantile that few trials make varies by more than their mean does.
-fn wider(
+/// Wider where few trials make the quantile of a side: it varies by more than the mean of all trials does.
+fn for_crowding(
     (absolute, relative): (Interval, Interval),
     [a, b]: &[Statistic<'_>; 2],
     sides: [&[Series<'_>]; 2],

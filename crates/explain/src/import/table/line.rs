@@ -92,7 +92,7 @@ impl Shape {
         rows.skip(usize::from(self.has_heading))
     }
 
-    /// The cells of those of these rows that have so many.
+    /// The cells of those of these rows that have this number of them.
     pub fn whole_rows<'a>(&self, start: &'a str, width: usize) -> Vec<Vec<&'a str>> {
         let rows = self.rows(start);
         let cells = rows.map(|row| Cells::new(row, self.separator).collect::<Vec<_>>());

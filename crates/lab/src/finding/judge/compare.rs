@@ -456,7 +456,7 @@ fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
         .filter(|more| *more < MAX_FACTOR)
 }
 
-/// By which power an interval that is so many times as long needs more values. An error shrinks as the root of their number:
+/// By which power of the ratio of two lengths of an interval it needs more values. An error shrinks as the root of their number:
 /// by the second. `is_unseen`: with none in n values, up to 3 in n are possible, which shrinks as the values grow. So does
 /// what an R² lacks of 1 where that is noise: its interval then reaches far below a value near 1.
 fn power_of(is_unseen: bool, r2: Option<f64>, reach: f64) -> i32 {

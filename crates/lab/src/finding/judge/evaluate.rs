@@ -170,15 +170,19 @@ impl<'a> Evaluation<'a> {
 
     /// An R² is a share.
     fn ends_of_fit(&self, index: usize) -> (f64, f64) {
-        match self.plan.fits[index].fit {
-            Fit::R2 => (0.0, 1.0),
-            _ => ends::ANY,
+        match self.is_r2_fit(index) {
+            true => (0.0, 1.0),
+            false => ends::ANY,
         }
+    }
+
+    fn is_r2_fit(&self, index: usize) -> bool {
+        self.plan.fits[index].fit == Fit::R2
     }
 
     /// Is the term the R² of a line?
     pub(super) fn is_r2(&self, term: &Term) -> bool {
-        matches!(term, Term::Fit(index) if self.plan.fits[*index].fit == Fit::R2)
+        matches!(term, Term::Fit(index) if self.is_r2_fit(*index))
     }
 
     /// Is any statistic of a series over time?
