@@ -185,6 +185,24 @@ fn without_cells_it_says_what_would_have_been_seen() {
     assert_eq!(way.measure, "network");
 }
 
+/// A cell's riser may lie beyond 20 sizes, and beyond 112 that rise once by a jump.
+#[test]
+fn sizes_that_reach_over_no_cell_tell_nothing_of_cells() {
+    let clock = |_| ReflectorClock::None;
+    let sweeps = swept_by(60..=80, clock, |_, random| {
+        [1e6 + 2e3 * random.normal(), 1e6]
+    });
+    let way = &sweeps[0].ways[0];
+    assert_eq!(way.answer(), Answer::Undecided, "{}", way.sentence());
+    let sweeps = swept_by(60..=172, clock, |size, random| {
+        let height = [0.0, 1.0, 2.5][((size + 15) / 48 - 1) as usize];
+        [1e6 + CELL * height + 2e3 * random.normal(), 1e6]
+    });
+    let said = sweeps[0].ways[0].sentence();
+    let told = "Undecided: delay rises at two sizes, as steps do";
+    assert!(said.starts_with(told), "{said}");
+}
+
 #[test]
 fn packets_too_small_for_the_reflectors_stamps_are_not_taken_for_slower() {
     for least in [50, 72] {

@@ -185,6 +185,9 @@ impl Way {
     }
 }
 
+/// Sizes that reach over so many cells have a slope if there are cells, wherever these begin.
+const CELLS_IN_A_SLOPE: u32 = 2;
+
 /// `None` where too little is known.
 fn power(detection: &Detection, direction: Direction, settings: &Settings) -> Option<Power> {
     let width = f64::from(CELL_PAYLOAD);
@@ -197,7 +200,11 @@ fn power(detection: &Detection, direction: Direction, settings: &Settings) -> Op
         }
         Verdict::Steps(_) | Verdict::CannotTell(_) => return None,
     };
-    let by_slope = most.map(|most| width * most.max(0.0));
+    // Over fewer sizes cells may rise at an end, where a slope does not show them.
+    let ends = detection.sizes.first().zip(detection.sizes.last());
+    let reach = ends.map_or(0, |(first, last)| last - first);
+    let shows = reach >= CELLS_IN_A_SLOPE * CELL_PAYLOAD;
+    let by_slope = most.filter(|_| shows).map(|most| width * most.max(0.0));
     let lowest = f64::from(direction.count()) * f64::from(CELL_BITS) / FASTEST * 1e9;
     Some(Power {
         found_ns,

@@ -4,8 +4,8 @@ use super::alternatives;
 use super::columns::{Beside, Columns, Found};
 use super::joint;
 use super::jumps::Jumps;
-use super::model::Chosen;
-use super::noise::RESOLUTION;
+use super::model::{self, Chosen};
+use super::noise::{self, RESOLUTION};
 use super::risers::{self, Free, Running};
 use super::vectors::{beyond, less_mean, squares};
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
@@ -170,6 +170,7 @@ impl Detector {
         let joint = joint.filter(|(_, bic)| without - bic > MARGIN);
         let steps = [alone, joint].into_iter().flatten();
         let best = steps.min_by(|a, b| a.1.total_cmp(&b.1));
+        let few_risers = (best.as_ref()).is_some_and(|(chosen, _)| self.two_risers(chosen, delays));
         if let Some((mut chosen, bic)) = best.filter(|best| self.beats_alternatives(best, delays)) {
             chosen.delta_bic = without - bic;
             chosen.chance = match chosen.jump {
@@ -181,6 +182,9 @@ impl Detector {
             };
             let jump = self.ends_at(&chosen, delays);
             return (Decision::Steps(chosen), jump);
+        }
+        if few_risers {
+            return (Decision::CannotTell(Doubt::FewRisers), None);
         }
         let enough = |squares| constant.min(line) - self.bic(squares, 4.0) > MARGIN;
         if let Some(jump) = jumps.firm(enough) {
@@ -196,16 +200,72 @@ impl Detector {
     }
 
     /// Are these steps, with their BIC, better than any curve with up to two jumps, and no worse than a line with
-    /// more? Each step may have a height of its own.
+    /// more? Each step may have a height of its own. Many jumps would also pay for sizes that are late, which are none
+    /// of a step's, so that these are brought in line before.
     fn beats_alternatives(&self, (chosen, bic): &(Chosen, f64), delays: &[f64]) -> bool {
         let of = |squares: f64, coefficients: f64| self.bic(squares, coefficients);
-        let even = of(chosen.squares(), 0.0);
-        let uneven = (self.free_of(chosen, delays))
-            .and_then(|_| self.uneven_bic(chosen, delays))
-            .map(|uneven| bic - even + uneven);
-        let own = uneven.map_or(*bic, |uneven| uneven.min(*bic));
+        let charges = bic - of(chosen.squares(), 0.0);
+        let own = |delays: &[f64]| {
+            let fit = self.fit(delays, &chosen.found, (chosen.beside, chosen.jump))?;
+            let even = of(model::squares_of(&fit), 0.0);
+            let uneven = (self.free_of(chosen, delays))
+                .and_then(|_| self.uneven_bic(chosen, delays))
+                .map_or(even, |uneven| uneven.min(even));
+            Some(charges + uneven)
+        };
         let few = alternatives::with_few_jumps(&self.x, delays, of);
-        few - own > MARGIN && alternatives::with_many_jumps(&self.x, delays, of) > own
+        let many = |delays: &[f64]| alternatives::with_many_jumps(&self.x, delays, of);
+        let in_line = self.in_line(chosen, delays);
+        own(delays).is_some_and(|own| few - own > MARGIN)
+            && own(&in_line).is_some_and(|own| many(&in_line) > own)
+    }
+
+    /// Delays, but for sizes that are late or early by more than noise and by less than half a step: on their level.
+    fn in_line(&self, chosen: &Chosen, delays: &[f64]) -> Vec<f64> {
+        let mut delays = noise::less_spikes(delays);
+        let column = self.levels(chosen, &chosen.found);
+        let x = less_mean(&self.x);
+        let free = Running::new(&x, &delays).free(&column, chosen.beside);
+        let own_level = |level: &f64| free.levels.iter().find(|(of, ..)| of == level);
+        let on_level = column
+            .iter()
+            .zip(&x)
+            .map(|(level, x)| own_level(level).map_or(0.0, |(_, _, mean)| mean + free.slope * x));
+        let on_level: Vec<f64> = on_level.collect();
+        let off = |(delay, level): (&f64, &f64)| (delay - level).abs();
+        let mut all_off: Vec<f64> = delays.iter().zip(&on_level).map(off).collect();
+        let far = noise::FAR_OUT * noise::normal_sd(&mut all_off);
+        let half = chosen.model().step / 2.0;
+        for (delay, level) in delays.iter_mut().zip(&on_level) {
+            let off = (*delay - level).abs();
+            if far < off && off < half {
+                *delay = *level;
+            }
+        }
+        delays
+    }
+
+    /// The column of these steps, whose levels end at the chosen jump.
+    fn levels(&self, chosen: &Chosen, found: &Found) -> Vec<f64> {
+        let mut column = found.column(&self.sizes);
+        let jumped = chosen.jump.unwrap_or(column.len());
+        column[jumped..].iter_mut().for_each(|level| *level += 0.5);
+        column
+    }
+
+    /// Are these steps no more than two risers, and does nothing else explain the delays plainly better than jumps of
+    /// any heights there?
+    fn two_risers(&self, chosen: &Chosen, delays: &[f64]) -> bool {
+        let column = chosen.found.column(&self.sizes);
+        let running = Running::new(&less_mean(&self.x), &less_mean(delays));
+        let free = running.free(&column, Beside::Constant);
+        if free.levels.len() >= joint::LEVELS {
+            return false;
+        }
+        // Both risers have a place and a height.
+        let own = self.bic(free.squares, 5.0);
+        let of = |squares: f64, coefficients: f64| self.bic(squares, coefficients);
+        alternatives::with_few_jumps(&self.x, delays, of) > own - MARGIN
     }
 
     /// Of this column or one near it, each level with a mean of its own, before and beyond a jump; only
@@ -217,9 +277,7 @@ impl Detector {
         let near = risers::best(&self.columns, &running, CLOSE);
         let running = Running::new(&x, &less_mean(delays));
         let of = |found: Found| {
-            let mut column = found.column(&self.sizes);
-            let jumped = chosen.jump.map_or(column.len(), |index| index);
-            column[jumped..].iter_mut().for_each(|level| *level += 0.5);
+            let column = self.levels(chosen, &found);
             let free = running.free(&column, chosen.beside);
             let own = 2 + usize::from(chosen.jump.is_some());
             self.bic(free.squares, free.levels.len() as f64 - own as f64)

@@ -33,6 +33,12 @@ pub enum Doubt {
         /// The smallest size beyond it, bytes.
         at: u32,
     },
+    /// Two risers, which need not be steps.
+    #[error(
+        "delay rises at two sizes, as steps do, and as two jumps would that have nothing to do with each other; \
+         sizes that reach over five steps would tell"
+    )]
+    FewRisers,
     /// A slope, and no room for steps.
     #[error(
         "delay rises with size, but the sizes do not reach over three steps of {width} bytes wherever these \

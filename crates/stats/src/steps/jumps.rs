@@ -2,11 +2,8 @@
 
 use super::Jump;
 use super::columns::Beside;
-use super::noise;
+use super::noise::{self, FAR_OUT};
 use super::vectors::squares;
-
-/// What lies further from a model than this many standard deviations is not noise.
-const FAR_OUT: f64 = 3.0;
 
 /// Every jump that may lie in what a line, or steps, leave of the delays.
 pub(super) struct Jumps<'a> {

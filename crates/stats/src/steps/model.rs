@@ -18,13 +18,18 @@ pub(super) struct Chosen {
 impl Chosen {
     /// What the fit leaves.
     pub(super) fn squares(&self) -> f64 {
-        self.fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(self.fit.degrees)
+        squares_of(&self.fit)
     }
 
     /// Its coefficients.
     pub(super) fn model(&self) -> Model {
         Model::new(&self.fit, self.beside, self.jump)
     }
+}
+
+/// What a fit leaves.
+pub(super) fn squares_of(fit: &Fit) -> f64 {
+    fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(fit.degrees)
 }
 
 /// Coefficients of steps.

@@ -475,6 +475,43 @@ fn a_jump_off_a_riser_is_found_with_the_steps() {
     }
 }
 
+/// One size in twelve is late by eight times the noise, a fourteenth of a step: a line with jumps about each passed for
+/// the better model in half of such cases.
+#[test]
+fn late_sizes_hide_no_steps() {
+    let mut random = crate::random::SplitMix::new(19);
+    for (smallest, largest) in [(70, 190), (60, 220), (40, 280)] {
+        for run in 0..5 {
+            let measured = points(smallest..=largest, |size| {
+                let late = if random.below(12) == 0 { 60e3 } else { 0.0 };
+                let noise = 8e3 * random.normal() + late;
+                CELL_NS * f64::from((size + 15) / 48) + noise
+            });
+            let found = steps(detect_cells(&measured, &Settings::default()));
+            assert_eq!(
+                (found.width, found.offset),
+                (48, 15),
+                "{smallest} {largest} {run}"
+            );
+        }
+    }
+}
+
+/// Two risers, one of which is half as high again: steps or any two jumps. The sizes below them alone tell nothing of steps.
+#[test]
+fn what_two_jumps_explain_as_well_is_left_open() {
+    let mut random = crate::random::SplitMix::new(20);
+    let measured = points(60..=172, |size| {
+        let height = [0.0, 1.0, 2.5][((size + 15) / 48 - 1) as usize];
+        CELL_NS * height + 8e3 * random.normal()
+    });
+    let found = detect_cells(&measured, &Settings::default());
+    assert_eq!(
+        (found.verdict, found.jump),
+        (Verdict::CannotTell(Doubt::FewRisers), None)
+    );
+}
+
 /// Jumps are no steps, wherever they lie and however high they are.
 #[test]
 fn a_few_jumps_are_no_steps() {
