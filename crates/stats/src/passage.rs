@@ -54,6 +54,11 @@ impl Known {
         self.bit(STAGES + stage)
     }
 
+    /// All the stages that there are none of.
+    const fn absent(self) -> StageSet {
+        StageSet::from_bits(((self.0 & Self::ABSENCES) >> STAGES) as u16)
+    }
+
     /// Which stage the residence is.
     const fn answering(self) -> Stage {
         match self.lacks(Stage::Server as usize) {
@@ -260,9 +265,8 @@ impl Passage {
 
     /// `response − network`: both ends. Servers: the stages of this host alone.
     pub(crate) fn host(&self, facts: &RecordFacts) -> Option<Nanos> {
-        let host = host(self.known, &self.parts(), || {
-            self.network(facts).map(i128::from)
-        });
+        let network = || self.network(facts).map(i128::from);
+        let host = host(self.known, self.response().into(), || self.parts(), network);
         host.map(|ns| ns as Nanos)
     }
 
@@ -331,11 +335,16 @@ fn network(
 
 /// Both ends, of one passage or of a sum of some: all but the network. What a server is asked passes more than two ends
 /// and what is between them; there it is the stages of this host, where they are told from all others.
-fn host(known: Known, parts: &Parts, network: impl Fn() -> Option<i128>) -> Option<i128> {
+fn host(
+    known: Known,
+    response: i128,
+    parts: impl Fn() -> Parts,
+    network: impl Fn() -> Option<i128>,
+) -> Option<i128> {
     if known.lacks(Stage::Server as usize) && known.lacks(Stage::Connect as usize) {
-        let response: i128 = parts.iter().map(|(_, ns)| ns).sum();
         return Some(response - network()?);
     }
+    let parts = parts();
     let own = parts.iter().filter(|(set, _)| StageSet::HOST.covers(*set));
     let told: StageSet = own.clone().flat_map(|(set, _)| set.iter()).collect();
     let mut all = StageSet::HOST
@@ -348,8 +357,7 @@ fn host(known: Known, parts: &Parts, network: impl Fn() -> Option<i128>) -> Opti
 /// The parts between known boundaries, of one passage or of a sum of some.
 fn split(known: Known, at: impl Fn(usize) -> i128, residence: i128) -> Parts {
     let answering = StageSet::only(known.answering());
-    let absent = (0..STAGES).filter(|&stage| known.lacks(stage));
-    let absent: StageSet = absent.map(|stage| Stage::ALL[stage]).collect();
+    let absent = known.absent();
     let mut parts = Parts::default();
     let mut first = 0;
     let mut since = 0;
@@ -452,8 +460,9 @@ impl PassageSum {
     pub(crate) fn mean_host(&self, known: Known, facts: &RecordFacts) -> Option<f64> {
         let at = |boundary: Boundary| self.at[boundary as usize];
         let network = || network(known, facts, at, self.residence);
-        let parts = split(known, |last| self.at[last], self.residence);
-        host(known, &parts, network).map(|sum| self.mean(sum))
+        let parts = || split(known, |last| self.at[last], self.residence);
+        let response = self.at[Boundary::Recv as usize];
+        host(known, response, parts, network).map(|sum| self.mean(sum))
     }
 }
 

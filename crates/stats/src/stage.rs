@@ -140,6 +140,11 @@ impl StageSet {
             | Stage::ReceiveWakeup.bit(),
     );
 
+    /// Of a bit for each stage, in their order.
+    pub(crate) const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     /// This stage alone.
     pub const fn only(stage: Stage) -> Self {
         Self(stage.bit())
