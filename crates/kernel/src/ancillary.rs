@@ -259,8 +259,10 @@ pub(crate) fn receive(
         header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
         storage
     });
-    // SAFETY: every pointer in `header` describes memory that outlives the call.
-    let length = check_len(unsafe { libc::recvmsg(socket, &mut header, flags) })?;
+    // Not by `recvmsg` of the C library, which has more to do in each call, so that a thread can be cancelled in it.
+    // SAFETY: every pointer in `header` describes memory that outlives the call; the kernel's `msghdr` is this one.
+    let length = unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) };
+    let length = check_len(length as isize)?;
     // SAFETY: recvmsg has just filled `header`.
     let beside = unsafe { parse(&header) };
     let from = from.and_then(|storage| from_storage(storage, header.msg_namelen));

@@ -1,9 +1,13 @@
 //! UDP and ICMP sockets whose packets carry stamps.
+//!
+//! A probe that spins makes one call after the other, and each is a part of what it measures. Those of `rustix` go to the
+//! kernel without what the C library does around them, so that a thread can be cancelled in them.
 
 use crate::ancillary::{self, Ancillary, ControlBuffer};
 use crate::socket_options::{self, check_len};
 use crate::stamping::{self, Flags};
 use delaylab_model::probe::DontFragment;
+use rustix::net::{self, RecvFlags, SendFlags};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -159,29 +163,17 @@ impl DatagramSocket {
     /// One send call on a connected socket.
     #[inline]
     pub fn send(&self, packet: &[u8]) -> io::Result<usize> {
-        // SAFETY: the pointer and length describe `packet`.
-        check_len(unsafe {
-            libc::send(
-                self.socket.as_raw_fd(),
-                packet.as_ptr().cast(),
-                packet.len(),
-                0,
-            )
-        })
+        Ok(net::send(&self.socket, packet, SendFlags::empty())?)
     }
 
     /// One receive call on a connected socket, the packet alone.
     #[inline]
     pub fn receive_plain(&self, buffer: &mut [u8], blocking: Blocking) -> io::Result<Received> {
-        // SAFETY: the pointer and length describe `buffer`.
-        let length = check_len(unsafe {
-            libc::recv(
-                self.socket.as_raw_fd(),
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                blocking.flags(),
-            )
-        })?;
+        let flags = match blocking {
+            Blocking::Yes => RecvFlags::empty(),
+            Blocking::No => RecvFlags::DONTWAIT,
+        };
+        let (_, length) = net::recv(&self.socket, buffer, flags)?;
         Ok(Received {
             length,
             from: None,
@@ -225,8 +217,13 @@ impl DatagramSocket {
         to: SocketAddr,
         options: SendOptions,
     ) -> io::Result<usize> {
-        let address = SockAddr::from(to);
         let mut control = ControlBuffer::new();
+        let used = write_control(&mut control, options, self.v6);
+        if used == 0 {
+            // Without options the plain call does, and costs less.
+            return Ok(net::sendto(&self.socket, packet, SendFlags::empty(), &to)?);
+        }
+        let address = SockAddr::from(to);
         let mut part = libc::iovec {
             iov_base: packet.as_ptr().cast_mut().cast(),
             iov_len: packet.len(),
@@ -237,21 +234,6 @@ impl DatagramSocket {
         header.msg_namelen = address.len();
         header.msg_iov = &mut part;
         header.msg_iovlen = 1;
-        let used = write_control(&mut control, options, self.v6);
-        if used == 0 {
-            // Without options the plain call does, and costs less.
-            // SAFETY: the pointers and lengths describe the packet and the address.
-            return check_len(unsafe {
-                libc::sendto(
-                    self.socket.as_raw_fd(),
-                    packet.as_ptr().cast(),
-                    packet.len(),
-                    0,
-                    address.as_ptr().cast(),
-                    address.len(),
-                )
-            });
-        }
         header.msg_control = (&raw mut control).cast();
         header.msg_controllen = used as _;
         // SAFETY: every pointer in `header` describes memory that outlives the call; the kernel only

@@ -532,18 +532,19 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    /// One receive call and all that it brought. False: there was nothing.
+    /// One receive call and all that it brought; the time as it was last read before that was taken. `None`: there was
+    /// nothing.
     ///
     /// # Errors
     /// The call failed for good, or the connection ended.
     #[inline]
-    pub fn receive(&mut self, blocking: Blocking) -> Result<bool, RunError> {
+    pub fn receive(&mut self, blocking: Blocking) -> Result<Option<Nanos>, RunError> {
         match self.channel.receive(blocking) {
             Ok(()) => {}
-            Err(error) if is_nothing(&error) => return Ok(false),
+            Err(error) if is_nothing(&error) => return Ok(None),
             Err(error) if is_pending(&error) => {
                 self.drain_queue()?;
-                return Ok(true);
+                return Ok(Some(clock::monotonic()));
             }
             Err(error) => {
                 return Err(match ConnectionEnd::found_in(&error) {
@@ -554,7 +555,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
         let t_recv = clock::monotonic();
         // Before any reply is taken: all that was under way until now is marked where the clocks have moved.
-        let (_, is_slow) = self.read_clock(t_recv);
+        let (now, is_slow) = self.read_clock(t_recv);
         let last = self.prober.next_seq().saturating_sub(1);
         while let Some(decoded) = self.channel.decode(last) {
             match decoded {
@@ -579,7 +580,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 Decoded::Ignored => {}
             }
         }
-        Ok(true)
+        Ok(Some(now))
     }
 
     #[inline]

@@ -51,17 +51,18 @@ struct OwnThread<'a, C> {
 
 impl<C: Channel> OwnThread<'_, C> {
     fn until_done(&mut self) -> Result<(), RunError> {
+        let mut now = clock::monotonic();
         loop {
-            let now = clock::monotonic();
-            match self.engine.poll(now)? {
-                Polled::Again => {}
+            now = match self.engine.poll(now)? {
+                Polled::Again => clock::monotonic(),
                 Polled::Wait(wait) => self.wait(now, wait)?,
                 Polled::Done => return Ok(()),
             }
         }
     }
 
-    fn wait(&mut self, now: Nanos, wait: Wait) -> Result<(), RunError> {
+    /// What time it is then.
+    fn wait(&mut self, now: Nanos, wait: Wait) -> Result<Nanos, RunError> {
         let Wait { due, deadline } = wait;
         if self.engine.config().wait_mode == WaitMode::Spin {
             return self.spin_until(wait.end());
@@ -70,36 +71,42 @@ impl<C: Channel> OwnThread<'_, C> {
         let fits = |timeout| deadline.is_none_or(|deadline| deadline - now >= timeout);
         let blocks = due.is_none() && !self.engine.is_stopping();
         if blocks && self.receive_timeout.is_some_and(fits) {
-            return self.sleep_in_receive(deadline);
+            self.sleep_in_receive(deadline)?;
+            return Ok(clock::monotonic());
         }
         let lead = self.lead.get();
         match due {
-            Some(due) if due - clock::monotonic() <= lead => self.spin_until(wait.end()),
+            Some(due) if due - clock::monotonic() <= lead => return self.spin_until(wait.end()),
             _ => self.sleep_until(Wait {
                 due: due.map(|due| due - lead),
                 deadline,
-            }),
+            })?,
         }
+        Ok(clock::monotonic())
     }
 
-    /// Polls the socket until something was read or the time has come.
+    /// Polls the socket until something was read or the time has come; what time it is then, by the last reading.
     #[inline]
-    fn spin_until(&mut self, end: Option<Nanos>) -> Result<(), RunError> {
+    fn spin_until(&mut self, end: Option<Nanos>) -> Result<Nanos, RunError> {
         loop {
-            if self.engine.is_listening() && self.engine.receive(Blocking::No)? {
-                return Ok(());
+            let listens = self.engine.is_listening();
+            if listens && let Some(now) = self.engine.receive(Blocking::No)? {
+                return Ok(now);
             }
             let now = clock::monotonic();
             if end.is_some_and(|end| now >= end) || self.engine.config().stop.is_asked() {
-                return Ok(());
+                return Ok(now);
             }
-            std::hint::spin_loop();
+            // Between two calls to the kernel a pause only makes a reply wait.
+            if !listens {
+                std::hint::spin_loop();
+            }
         }
     }
 
     #[inline]
     fn sleep_in_receive(&mut self, deadline: Option<Nanos>) -> Result<(), RunError> {
-        if self.engine.receive(Blocking::Yes)? || self.engine.config().stop.is_asked() {
+        if self.engine.receive(Blocking::Yes)?.is_some() || self.engine.config().stop.is_asked() {
             return Ok(());
         }
         self.sleep_until(Wait {
@@ -125,7 +132,11 @@ impl<C: Channel> OwnThread<'_, C> {
             Woken::Ready => {
                 let until = clock::monotonic() + LONGEST_READING;
                 let until = end.map_or(until, |end| end.min(until));
-                while self.engine.receive(Blocking::No)? && clock::monotonic() < until {}
+                while self
+                    .engine
+                    .receive(Blocking::No)?
+                    .is_some_and(|now| now < until)
+                {}
                 Ok(())
             }
         }
