@@ -82,23 +82,27 @@ fn assert_whole(scratch: &Scratch, context: &str) {
     assert_eq!(run["records"], RECORDS, "{context}: {run}");
 }
 
-/// Kills a run at each of these moments, of which there are twenty.
+/// Waits until the run has a folder: how long that takes depends on what else this machine does. False: it is over.
+fn until_begun(scratch: &Scratch, process: &mut Process) -> bool {
+    while !scratch.has_partial_run() && process.child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    scratch.has_partial_run()
+}
+
+/// Kills a run at each of these moments after it began, of which there are twenty.
 fn killed_and_resumed(moments: &[u64]) {
     let mut killed = 0;
     for moment in moments {
         let scratch = with_small();
         let mut command = inside(&scratch, "run small.toml -q --no-report");
         let mut process = Process::start(command.stdout(Stdio::null()));
-        std::thread::sleep(Duration::from_millis(60 + 45 * moment));
+        let context = format!("killed at moment {moment}");
+        assert!(until_begun(&scratch, &mut process), "{context}: no run");
+        std::thread::sleep(Duration::from_millis(45 * moment));
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
-        let context = format!("killed at moment {moment}");
-        let begun = runs(&scratch);
-        let Some(run) = begun.first() else {
-            // Before its folder was there: nothing was recorded.
-            continue;
-        };
-        if run["state"] == "partial" {
+        if runs(&scratch)[0]["state"] == "partial" {
             killed += 1;
             let resumed = ran(&scratch, "resume latest -q --no-report");
             assert_eq!(resumed.code, 0, "{context}: {}", resumed.stderr);
@@ -137,9 +141,12 @@ fn a_run_that_is_killed_is_resumed_whole() {
 fn ctrl_c_leaves_a_run_that_goes_on() {
     let scratch = with_small();
     let mut command = inside(&scratch, "run small.toml -q --no-report");
-    let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
-    let mut process = process;
-    std::thread::sleep(Duration::from_millis(500));
+    let mut process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    assert!(until_begun(&scratch, &mut process), "it was over at once");
+    // With the first trial recorded, or under way; five are left.
+    while scratch.parts() == 0 && process.child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     process.signal(Signal::SIGINT);
     let stderr = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
     assert_eq!(process.child.wait().unwrap().code(), Some(1), "{stderr}");
@@ -153,9 +160,7 @@ fn the_next_run_names_one_that_was_killed() {
     let scratch = with_small();
     let mut command = inside(&scratch, "run small.toml -q --no-report");
     let mut process = Process::start(command.stdout(Stdio::null()));
-    while !scratch.has_partial_run() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    assert!(until_begun(&scratch, &mut process), "it was over at once");
     process.signal(Signal::SIGKILL);
     process.child.wait().unwrap();
     let killed = scratch.only_run("runs");
