@@ -17,9 +17,9 @@ use std::time::Duration;
 fn stamps_keep_to_their_packets_when_the_queue_overflows() {
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
-    or_skip!(pair.a.qdisc("tbf rate 250kbit burst 2000 limit 20000"));
+    or_skip!(pair.a.qdisc("tbf rate 100kbit burst 2000 limit 8000"));
     for method in ["udp", "stamp", "icmp"] {
-        let words = format!("{B4} --method {method} -s 500B -i 8ms -c 200 --allow-load");
+        let words = format!("{B4} --method {method} -s 500B -i 20ms -c 120 --allow-load");
         let run = measure(Some(&pair.a), &words);
         assert!(
             run.count("local_error") > 20,
@@ -38,10 +38,10 @@ fn stamps_keep_to_their_packets_when_the_queue_overflows() {
             assert!(record.t_send_ns.unwrap() <= sched, "{method}: {record:?}");
             assert!(sched <= tx && tx <= rx, "{method}: {record:?}");
             // The rate is shaped before t_tx: behind it there is nothing to wait for. A stamp of an
-            // earlier packet would book its wait as the path's: 17 ms, more than a busy machine adds.
+            // earlier packet would book its wait as the path's: 43 ms, more than a busy machine adds.
             let path = record.r_rx_ns.unwrap_or(rx) - tx;
             assert!(
-                path < 15_000_000,
+                path < 38_000_000,
                 "{method}: {path} ns on the path: {record:?}"
             );
         }
@@ -72,19 +72,20 @@ fn a_session_that_ends_is_said_so_and_nothing_hangs() {
 #[test]
 fn a_run_that_ended_early_is_said_to_be_one_wherever_it_is_read() {
     let mut command = delaylab(None);
-    command.args("reflect --bind 127.0.0.1 --no-stamp --port 0 --max-duration 1s".split(' '));
+    command.args("reflect --bind 127.0.0.1 --no-stamp --port 0 --max-duration 3s".split(' '));
     let reflector = Reflector::start(&mut command);
     let scratch = Scratch::new();
-    for (folder, count, code) in [("whole", 5, 0), ("short", 20, 1)] {
+    // A machine that stops for a while neither ends the whole one nor loses its packets.
+    for (folder, count, timeout, code) in [("whole", 5, "2s", 0), ("short", 40, "200ms", 1)] {
         let words = format!(
-            "ping 127.0.0.1 --method udp --port {} -i 100ms -W 200ms -c {count} -q --save {folder}",
+            "ping 127.0.0.1 --method udp --port {} -i 100ms -W {timeout} -c {count} -q --save {folder}",
             reflector.port
         );
         let saved = ran(&scratch, &words);
         assert_eq!(saved.code, code, "{}{}", saved.stdout, saved.stderr);
     }
     let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let why = "1 of 1 trial is invalid: the reflector ends a session after 1s";
+    let why = "1 of 1 trial is invalid: the reflector ends a session after 3s";
     for words in ["explain short/latest", "explain short/latest --json"] {
         let explained = ran(&scratch, words);
         assert!(
