@@ -206,13 +206,15 @@ rate = "100Mbit/s"
 pause = { every = "130ms", lasts = "10ms" }
 "#;
 
-fn run_pauses(scratch: &Scratch) {
+/// Runs it; `first`: before whatever else this machine does, which may take more from the probe than pauses do.
+fn run_pauses(scratch: &Scratch, first: bool) {
     scratch.file("pauses.toml", PAUSES);
     let mut command = delaylab(None);
-    command
-        .args(["run", "pauses.toml", "-q", "--no-report"])
-        .current_dir(scratch.path("."));
-    let ran = Ran::to_end(&mut command);
+    command.args(["run", "pauses.toml", "-q", "--no-report"]);
+    if first {
+        command = before_others(&command);
+    }
+    let ran = Ran::to_end(command.current_dir(scratch.path(".")));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }
 
@@ -244,15 +246,17 @@ mod alone {
         or_skip!(root());
         in_one_of_three(|| {
             let scratch = &Scratch::new();
-            run_pauses(scratch);
+            run_pauses(scratch, true);
             let found = explained(scratch);
             has_period(
                 cause(&found, |cause| cause["kind"] == "paused")?,
                 PAUSE_EVERY,
             )?;
-            let first = found["causes"][0]["kind"] == "paused";
-            first
-                .then_some(())
+            // What has no name ran below this kernel.
+            let mut causes = found["causes"].as_array().unwrap().iter();
+            let first = causes.find(|cause| cause["kind"] != "ran" || cause["name"].is_string());
+            let well = first.is_some_and(|first| first["kind"] == "paused");
+            well.then_some(())
                 .ok_or_else(|| format!("not first: {found:#}"))
         });
     }
@@ -297,7 +301,8 @@ mod alone {
             in_one_of_three(|| {
                 let scratch = &Scratch::new();
                 let culprit = Culprit::start(last_cpu());
-                run_pauses(scratch);
+                // Before others it would leave the culprit its CPU, and go on on another.
+                run_pauses(scratch, false);
                 assert!(culprit.bursts().len() > 50);
                 let found = explained(scratch);
                 let process = cause(&found, |cause| cause["name"] == NAME)?;
