@@ -42,9 +42,9 @@ fn cpusets() -> BTreeSet<PathBuf> {
     found
 }
 
-/// Waits for what only the kernel's own pace can delay. The limit is there to fail, not to hang.
+/// Waits for what only the pace of the kernel and of this machine can delay. The limit is there to fail, not to hang.
 fn eventually(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..1_000 {
+    for _ in 0..6_000 {
         if holds() {
             return;
         }

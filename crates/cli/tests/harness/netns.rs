@@ -136,7 +136,7 @@ fn call(program: &str, words: &str) -> Result<(), String> {
     Err(format!("`{program} {words}` failed: {}", said.trim()))
 }
 
-/// Removes namespaces whose test process is gone.
+/// Removes namespaces whose test process is gone. One of this number is: this one has made none yet.
 fn remove_leftovers() {
     let Ok(entries) = std::fs::read_dir("/run/netns") else {
         return;
@@ -144,7 +144,8 @@ fn remove_leftovers() {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(NAMES).and_then(|n| n.split('-').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let own = std::process::id().to_string();
+        if pid.is_some_and(|pid| pid == own || !Path::new("/proc").join(pid).exists()) {
             let _ = ip(&format!("netns del {name}"));
         }
     }

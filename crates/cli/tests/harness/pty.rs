@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A screen that is not so by then never will be.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A screen that is not so by then never will be, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Rows and columns.
 const SIZE: (usize, usize) = (30, 100);
 

@@ -18,6 +18,8 @@ impl Scratch {
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // A test of this number that was killed may have left it.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
