@@ -2,6 +2,7 @@
 //! routers and a target that are not there, as the test says.
 
 use super::netns::Namespace;
+use delaylab_kernel::scheduling::Scheduling;
 use delaylab_kernel::{clock, namespace, tun::Tun};
 use delaylab_model::MILLISECOND;
 use delaylab_model::dscp::Dscp;
@@ -130,6 +131,8 @@ impl Drop for Routers {
 }
 
 fn answer(mut tun: Tun, mut fate: impl FnMut(Packet) -> Option<Answer>, stop: &AtomicBool) {
+    // A path does not wait for a CPU. Where this is not allowed it may, on a busy machine.
+    let _ = Scheduling::fifo(10).apply();
     let mut buffer = [0; 4096];
     while !stop.load(Ordering::Relaxed) {
         let until = clock::monotonic() + 20 * MILLISECOND;
