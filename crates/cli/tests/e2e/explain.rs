@@ -301,7 +301,7 @@ mod alone {
             in_one_of_three(|| {
                 let scratch = &Scratch::new();
                 let culprit = Culprit::start(last_cpu());
-                // Before others it would leave the culprit its CPU, and go on on another.
+                // Before others it would leave the culprit its CPU, and take another.
                 run_pauses(scratch, false);
                 assert!(culprit.bursts().len() > 50);
                 let found = explained(scratch);
