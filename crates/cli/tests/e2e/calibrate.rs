@@ -252,8 +252,8 @@ fn root() -> Result<(), String> {
     }
 }
 
-/// Runs a testbed with a queue of this discipline; what is found of it. Where the machine stood still meanwhile, that is
-/// another path.
+/// Runs a testbed with a queue of this discipline; what is found of it. Where the machine stood still meanwhile, that
+/// is another path.
 fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Result<Value, String> {
     done(
         scratch,
