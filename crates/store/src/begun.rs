@@ -138,6 +138,17 @@ pub(crate) fn counts_as_it_stands(
     !cut_short.is_empty() || (is_kept(environment) && !done.is_empty())
 }
 
+/// Does the run in this folder, which is not complete, count with what is recorded of it?
+///
+/// # Errors
+/// What is recorded cannot be read.
+pub(crate) fn is_enough(folder: &Folder, environment: &Value) -> Result<bool, StoreError> {
+    let done = folder.recorded_trials();
+    let done = done.map_err(StoreError::at(&folder.0))?;
+    let cut_short = trials(folder, &done)?;
+    Ok(counts_as_it_stands(environment, &done, &cut_short))
+}
+
 /// Is a run of this environment what is recorded of it?
 pub(crate) fn is_kept(environment: &Value) -> bool {
     environment.pointer(AS_IT_STANDS) == Some(&Value::Bool(true))

@@ -1,5 +1,6 @@
 //! What processes that were killed left among runs.
 
+use crate::begun;
 use crate::folder::{Folder, PARTIAL, UNDATED, in_order};
 use crate::lock::Lock;
 use crate::shard;
@@ -22,6 +23,29 @@ pub struct Killed {
     pub nameless: Vec<PathBuf>,
     /// Files of other tools that were being read as runs: they are to be read again.
     pub imports: Vec<PathBuf>,
+}
+
+/// What there is to do with a run that was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Its trials that are left can be carried out.
+    Continue,
+    /// It counts with what is recorded of it, as a ping does: a complete run can be made of that.
+    EndAsItStands,
+    /// It is a ping of which nothing is recorded: it cannot be resumed.
+    Remove,
+}
+
+/// What there is to do with the run in this folder, which was interrupted.
+pub fn remedy(partial: &Path) -> Remedy {
+    let folder = Folder(partial.to_owned());
+    let environment = folder.environment();
+    match begun::is_enough(&folder, &environment) {
+        Ok(true) => Remedy::EndAsItStands,
+        Ok(false) if begun::is_kept(&environment) => Remedy::Remove,
+        // What resumes it says what cannot be read.
+        Ok(false) | Err(_) => Remedy::Continue,
+    }
 }
 
 impl Killed {

@@ -7,6 +7,7 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::RecordFacts;
 use delaylab_store::begun::Begun;
 use delaylab_store::error::StoreError;
+use delaylab_store::killed::{Remedy, remedy};
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::RunWriter;
@@ -254,6 +255,7 @@ fn a_ping_counts_with_the_parts_that_it_has() {
         let folder = writer.folder().to_owned();
         drop(writer);
         assert_eq!(Run::open(&folder).unwrap().lacks_everything(), is_ping);
+        assert_eq!(remedy(&folder) == Remedy::Remove, is_ping);
         let (writer, nothing) = RunWriter::resume(&folder).unwrap();
         assert_eq!(nothing.lacks_everything(), is_ping);
         assert!(!nothing.counts_as_it_stands());
@@ -263,6 +265,11 @@ fn a_ping_counts_with_the_parts_that_it_has() {
         let run = Run::open(&folder).unwrap();
         assert_eq!(run.counts_as_it_stands(), is_ping);
         assert!(!run.lacks_everything());
+        let expected = match is_ping {
+            true => Remedy::EndAsItStands,
+            false => Remedy::Continue,
+        };
+        assert_eq!(remedy(&folder), expected);
         let (_, resumed) = RunWriter::resume(&folder).unwrap();
         assert_eq!(resumed.counts_as_it_stands(), is_ping);
         assert!(!resumed.lacks_everything());

@@ -3,7 +3,7 @@
 use crate::terminal;
 use delaylab_model::shell::quoted;
 use delaylab_runner::run_folder::shortest;
-use delaylab_store::killed::Killed;
+use delaylab_store::killed::{Killed, Remedy, remedy};
 use std::path::Path;
 
 /// Names what killed processes left among these runs, and says what to do with it.
@@ -26,7 +26,7 @@ pub fn say(runs: &Path) {
     }
 }
 
-/// How to continue the run that was interrupted last; `None` where none was.
+/// Which run was interrupted last, and what to do with it; `None` where none was.
 pub fn interrupted(killed: &Killed) -> Option<String> {
     let (last, earlier) = killed.interrupted.split_last()?;
     let others = match earlier.len() {
@@ -34,9 +34,53 @@ pub fn interrupted(killed: &Killed) -> Option<String> {
         1 => ", and one before it".to_owned(),
         more => format!(", and {more} before it"),
     };
-    let last = shortest(last);
-    let named = quoted(&last);
-    Some(format!(
-        "{last} was interrupted{others}. Continue it with `delaylab resume {named}`, or remove the folder"
-    ))
+    let shown = shortest(last);
+    let named = quoted(&shown);
+    let what_to_do = match remedy(last) {
+        Remedy::Continue => {
+            format!("Continue it with `delaylab resume {named}`, or remove the folder")
+        }
+        Remedy::EndAsItStands => {
+            format!(
+                "Make a complete run of it with `delaylab resume {named}`, or remove the folder"
+            )
+        }
+        Remedy::Remove => {
+            "No packet of this ping is recorded, and a ping is not repeated: remove the folder"
+                .to_owned()
+        }
+    };
+    Some(format!("{shown} was interrupted{others}. {what_to_do}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_ping_of_which_nothing_is_recorded_is_not_to_be_resumed() {
+        let runs = tempfile::tempdir().unwrap();
+        let says = |name: &str, environment: &str| {
+            let folder = runs.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("environment.json"), environment).unwrap();
+            interrupted(&Killed::among(runs.path())).unwrap()
+        };
+        let said = says("a-20260101T000000Z.partial", "{}");
+        assert!(
+            said.contains("Continue it with `delaylab resume "),
+            "{said}"
+        );
+        let ping = r#"{"live": {"as_it_stands": true}}"#;
+        let said = says("ping-20260102T000000Z.partial", ping);
+        assert!(
+            said.ends_with(
+                "ping-20260102T000000Z.partial was interrupted, and one before it. No packet of this ping is recorded, and a \
+                 ping is not repeated: remove the folder"
+            ),
+            "{said}"
+        );
+    }
 }

@@ -13,7 +13,7 @@ mod table_reader;
 pub mod tail;
 
 use crate::begun;
-use crate::error::{StoreError, reason};
+use crate::error::reason;
 pub use crate::folder::State;
 use crate::folder::{
     ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS,
@@ -379,16 +379,8 @@ impl Run {
 
     /// Does it count with what is recorded of it, as a ping does? Where its process ended too early, `delaylab resume` ends it.
     pub fn counts_as_it_stands(&self) -> bool {
-        self.state == State::Partial && self.is_enough().unwrap_or(false)
-    }
-
-    /// Does what is recorded count?
-    fn is_enough(&self) -> Result<bool, StoreError> {
-        let done = self.folder.recorded_trials();
-        let done = done.map_err(StoreError::at(&self.folder.0))?;
-        let cut_short = begun::trials(&self.folder, &done)?;
-        let environment = &self.environment;
-        Ok(begun::counts_as_it_stands(environment, &done, &cut_short))
+        let is_enough = || begun::is_enough(&self.folder, &self.environment);
+        self.state == State::Partial && is_enough().unwrap_or(false)
     }
 
     /// Is it what was recorded of it, whenever its process ended, as a ping is?
@@ -399,7 +391,8 @@ impl Run {
     /// Is it to be what was recorded of it, and nothing is? It cannot be resumed.
     pub fn lacks_everything(&self) -> bool {
         let may_lack = self.state == State::Partial && self.is_as_it_stands();
-        may_lack && self.is_enough().is_ok_and(|is_enough| !is_enough)
+        let is_enough = || begun::is_enough(&self.folder, &self.environment);
+        may_lack && is_enough().is_ok_and(|is_enough| !is_enough)
     }
 
     /// The experiment's name.
