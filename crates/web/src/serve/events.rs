@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_store::killed::{Remedy, remedy};
 use delaylab_store::run::tail::{Tail, TailEvent};
 use delaylab_view::run::{ShownDelay, Ways};
 use delaylab_view::words::plural;
@@ -28,7 +29,7 @@ use tokio::time::{MissedTickBehavior, interval};
 pub(super) const EVERY: Duration = Duration::from_millis(500);
 /// Length of a cell of the live view.
 const CELL: Nanos = 100 * MILLISECOND;
-/// Of a trial, what is told of: its last minute. All of it each time, as a packet that is given up belongs to a cell of
+/// Of a trial, what is shown: its last minute. All of it each time, as a packet that is given up belongs to a cell of
 /// long ago.
 const SHOWN: Nanos = 60 * SECOND;
 
@@ -42,7 +43,7 @@ fn stream<S: Send + 'static>(
     let mut ticks = interval(EVERY);
     // After a look that took long, or a reader that did not read, there is a pause as ever.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let told = unfold(Some((state, ticks)), move |going| {
+    let events = unfold(Some((state, ticks)), move |going| {
         let (peer, next) = (peer.clone(), next.clone());
         async move {
             let (mut state, mut ticks) = going?;
@@ -58,8 +59,8 @@ fn stream<S: Send + 'static>(
             }
         }
     });
-    let told = Sse::new(told).keep_alive(KeepAlive::new().interval(EVERY));
-    ([UNBUFFERED], told).into_response()
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(EVERY));
+    ([UNBUFFERED], events).into_response()
 }
 
 /// A proxy such as nginx hands each event on at once.
@@ -83,8 +84,8 @@ fn event(name: &str, data: &str) -> Event {
 pub(super) fn changes(peer: Peer, shown: Option<u64>) -> Response {
     stream(peer, shown, |shared, known| {
         let (now, is_other) = look(known, shared.list_name().ok());
-        let told = is_other.then(|| event("changed", "runs"));
-        (now, told, Then::Continues)
+        let changed = is_other.then(|| event("changed", "runs"));
+        (now, changed, Then::Continues)
     })
 }
 
@@ -173,9 +174,10 @@ pub(super) fn progress(peer: Peer, run: InProgress) -> Response {
             };
         };
         trials.retain(|(trial, _), _| running.contains(trial));
-        let data = told(&mut trials, &running, tail.is_idle());
-        let told = event("progress", &data.to_string());
-        ((tail, trials), Some(told), Then::Continues)
+        let left = tail.is_idle().then(|| remedy(&run.folder));
+        let data = state_of(&mut trials, &running, left);
+        let state = event("progress", &data.to_string());
+        ((tail, trials), Some(state), Then::Continues)
     })
 }
 
@@ -232,24 +234,18 @@ fn packets(trials: &Trials, trial: u32) -> String {
     format!("trial {trial}: {counts}")
 }
 
-/// `is_idle`: no process writes the run any more.
-fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Value {
+/// How a run in progress goes, for its page: in words, in counts, and its last minute. `left`: what there is to do with it, where no
+/// process writes it any more.
+fn state_of(trials: &mut Trials, running: &[u32], left: Option<Remedy>) -> serde_json::Value {
     for trial in trials.values_mut() {
         trial.grid.keep_last(SHOWN);
     }
     let names: Vec<_> = running.iter().map(u32::to_string).collect();
-    let says = match names.as_slice() {
-        [] if is_idle => {
-            "No process writes this run any more: `delaylab resume` continues it, or `delaylab merge` where it is a shard."
-                .to_owned()
-        }
-        all if is_idle => format!(
-            "No process writes this run any more: it was interrupted in trial {}, and `delaylab resume` continues it.",
-            all.join(", ")
-        ),
-        [] => "No trial is under way.".to_owned(),
-        [one] => format!("Trial {one} is under way."),
-        all => format!("Trials {} are under way.", all.join(", ")),
+    let says = match (left, names.as_slice()) {
+        (Some(remedy), names) => interrupted(names, remedy),
+        (None, []) => "No trial is under way.".to_owned(),
+        (None, [one]) => format!("Trial {one} is under way."),
+        (None, all) => format!("Trials {} are under way.", all.join(", ")),
     };
     let counts: Vec<_> = running
         .iter()
@@ -262,6 +258,25 @@ fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Valu
     let shown = shown.map(|(_, under)| under);
     let cells = shown.map_or_else(Cells::default, |under| under.grid.cells());
     json!({ "says": says, "counts": counts.join(", "), "cells": cells })
+}
+
+/// That no process writes a run any more, with the trials that were under way, and what to do with it.
+fn interrupted(trials: &[String], remedy: Remedy) -> String {
+    let remedy = match (remedy, trials) {
+        (Remedy::Continue, []) => {
+            "`delaylab resume` continues it, or `delaylab merge` where it is a shard"
+        }
+        (Remedy::Continue, _) => "`delaylab resume` continues it",
+        (Remedy::EndAsItStands, _) => "`delaylab resume` makes a complete run of what is recorded",
+        (Remedy::Remove, _) => "no packet of it is recorded, and its folder can be removed",
+    };
+    match trials {
+        [] => format!("No process writes this run any more: {remedy}."),
+        all => format!(
+            "No process writes this run any more: it was interrupted in trial {}, and {remedy}.",
+            all.join(", ")
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -320,17 +335,17 @@ mod tests {
     #[test]
     fn the_round_trips_of_two_probes_are_not_mixed() {
         let mut trials = under_way(3, CELL);
-        let alone = told(&mut trials, &[2], false);
+        let alone = state_of(&mut trials, &[2], None);
         assert_eq!(alone["counts"], "trial 2: 3 packets");
         trials.insert((2, 1), probe(1, 5, CELL, 200 * MILLISECOND));
-        let both = told(&mut trials, &[2], false);
+        let both = state_of(&mut trials, &[2], None);
         assert_eq!(both["cells"], alone["cells"]);
         assert_eq!(
             both["counts"],
             "trial 2: 3 packets of probe 0 (udp), 5 packets of probe 1 (udp)"
         );
         assert_eq!(
-            told(&mut trials, &[3], false)["counts"],
+            state_of(&mut trials, &[3], None)["counts"],
             "trial 3: 0 packets"
         );
     }
@@ -338,30 +353,47 @@ mod tests {
     #[test]
     fn a_run_that_no_process_writes_is_not_under_way() {
         let mut trials = under_way(3, CELL);
-        let goes_on = told(&mut trials, &[2], false);
+        let goes_on = state_of(&mut trials, &[2], None);
         assert_eq!(goes_on["says"], "Trial 2 is under way.");
-        let says = told(&mut trials, &[2], true)["says"].to_string();
-        assert!(
-            says.contains("interrupted in trial 2") && says.contains("delaylab resume"),
-            "{says}"
-        );
-        assert!(
-            !told(&mut trials, &[], true)["says"]
-                .to_string()
-                .contains("interrupted")
-        );
+        let begins = "No process writes this run any more: ";
+        let (none, one): (&[u32], &[u32]) = (&[], &[2]);
+        for (running, left, says) in [
+            (
+                one,
+                Remedy::Continue,
+                "it was interrupted in trial 2, and `delaylab resume` continues it.",
+            ),
+            (
+                none,
+                Remedy::Continue,
+                "`delaylab resume` continues it, or `delaylab merge` where it is a shard.",
+            ),
+            (
+                one,
+                Remedy::EndAsItStands,
+                "it was interrupted in trial 2, and `delaylab resume` makes a complete run of what is recorded.",
+            ),
+            (
+                none,
+                Remedy::Remove,
+                "no packet of it is recorded, and its folder can be removed.",
+            ),
+        ] {
+            let state = state_of(&mut trials, running, Some(left));
+            assert_eq!(state["says"], format!("{begins}{says}"));
+        }
     }
 
     #[test]
-    fn what_is_told_is_a_minute_however_slow_the_packets() {
+    fn a_minute_is_shown_however_slow_the_packets() {
         for every in [CELL, SECOND, 45 * SECOND] {
-            let told = told(&mut under_way(2_000, every), &[2], false);
-            let times = told["cells"]["t_s"]
+            let state = state_of(&mut under_way(2_000, every), &[2], None);
+            let times = state["cells"]["t_s"]
                 .as_array()
                 .map_or(&[][..], Vec::as_slice);
             let ends = [times.first(), times.last()].map(|t| t.and_then(|t| t.as_f64()));
             let [Some(first), Some(last)] = ends else {
-                panic!("{told}");
+                panic!("{state}");
             };
             assert!(last - first <= 60.0, "{first} to {last}");
             let expected = (60 * SECOND / every).max(1) as usize;
