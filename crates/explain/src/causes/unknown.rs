@@ -113,32 +113,41 @@ fn without_end(
     rows: &[TrialRow],
     of: usize,
 ) -> Option<(String, &'static str)> {
-    let are_all = |is_so: fn(&TrialRow) -> bool| {
+    let trials_where = |is_so: fn(&TrialRow) -> bool| -> BTreeSet<u32> {
         let so = rows.iter().filter(|row| is_so(row));
-        let so: BTreeSet<u32> = so.map(|row| row.trial).collect();
-        trials.is_subset(&so)
+        so.map(|row| row.trial).collect()
     };
-    if !are_all(lacks_its_end) {
+    if !trials.is_subset(&trials_where(lacks_its_end)) {
         return None;
     }
-    let (how, remedy) = match are_all(is_cut_short) {
-        true => (
-            "cut short",
-            "let a measurement come to its end, as root or with access to tracefs",
-        ),
-        false => (
-            "not all stored",
-            "measure where the disk has room, as root or with access to tracefs",
-        ),
+    let cut_short = trials.intersection(&trials_where(is_cut_short)).count();
+    let not_stored = trials.len() - cut_short;
+    let remedy = match (cut_short, not_stored) {
+        (_, 0) => "let a measurement come to its end, as root or with access to tracefs",
+        (0, _) => "measure where the disk has room, as root or with access to tracefs",
+        _ => {
+            "let a measurement come to its end where the disk has room, as root or with access to tracefs"
+        }
     };
-    let were = match (trials.len(), of) {
+    let each = [(cut_short, "cut short"), (not_stored, "not all stored")];
+    let there = each.into_iter().filter(|(count, _)| *count > 0);
+    let said: Vec<String> = there
+        .map(|(count, how)| format!("{} {how}", were(count, of)))
+        .collect();
+    let why = format!(
+        "{}, and what watches the scheduler is recorded at the end of a trial",
+        said.join(", ")
+    );
+    Some((why, remedy))
+}
+
+/// `1 of 3 trials was`.
+fn were(some: usize, of: usize) -> String {
+    match (some, of) {
         (1, 1) => "the trial was".to_owned(),
         (1, of) => format!("1 of {of} trials was"),
         (some, of) => format!("{some} of {of} trials were"),
-    };
-    let why =
-        format!("{were} {how}, and what watches the scheduler is recorded at the end of a trial");
-    Some((why, remedy))
+    }
 }
 
 fn is_cut_short(row: &TrialRow) -> bool {
@@ -265,12 +274,19 @@ mod tests {
         let mut other = row(&[], None);
         other.trial = cut.trial + 1;
         let says = "nothing watched the scheduler";
-        assert_eq!(why(&[cut, other.clone()]), says);
+        assert_eq!(why(&[cut.clone(), other.clone()]), says);
         assert!(host_or_network(std::slice::from_ref(&other)).is_some());
         other.facts.warnings = vec![LACKS_OTHERS.to_owned()];
-        let rows = [other];
         let says = "the trial was not all stored, and what watches the scheduler is recorded at the end of a trial";
-        assert_eq!(why(&rows), says);
-        assert_eq!(host_or_network(&rows), None);
+        assert_eq!(why(std::slice::from_ref(&other)), says);
+        assert_eq!(host_or_network(std::slice::from_ref(&other)), None);
+        let both = who(&[cut, other], "live").unwrap();
+        let says = "1 of 2 trials was cut short, 1 of 2 trials was not all stored, and what watches the scheduler is recorded at the \
+                    end of a trial";
+        assert_eq!(both.why, says);
+        assert!(
+            both.remedy
+                .contains("come to its end where the disk has room")
+        );
     }
 }
