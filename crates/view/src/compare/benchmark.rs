@@ -147,7 +147,7 @@ impl Benchmarks {
         let alone = alone.into_iter().filter_map(without_result);
         let all: Vec<String> = alone.chain(each).collect();
         if all.is_empty() {
-            return format!("{}: no figure differs by more than 0.1 %.", self.title);
+            return self.without_result_that_differs();
         }
         let more = match differing.len() - named.len() {
             0 => String::new(),
@@ -155,6 +155,21 @@ impl Benchmarks {
             more => format!("; {more} more figures differ"),
         };
         format!("{}: {}{more}.", self.title, all.join("; "))
+    }
+
+    /// The verdict where no result differs: spread, and what the medium carries, may.
+    fn without_result_that_differs(&self) -> String {
+        let title = &self.title;
+        let others = self.rows.iter().filter(|row| row.differs);
+        let others = each_once(others.map(|row| row.figure.as_str()));
+        match others.as_slice() {
+            [] => format!("{title}: no figure differs by more than 0.1 %."),
+            [one] => format!("{title}: no result differs by more than 0.1 %; {one} differs."),
+            all => format!(
+                "{title}: no result differs by more than 0.1 %; {} differ.",
+                all.join(", ")
+            ),
+        }
     }
 
     /// What is not compared, in sentences.
@@ -465,6 +480,18 @@ mod tests {
         assert_eq!(changes, ["", "+100 %", "+100 %", "+100 %"]);
         let same = Benchmarks::new([&a, &a]).unwrap().verdict();
         assert_eq!(same, "Reset: no figure differs by more than 0.1 %.");
+    }
+
+    #[test]
+    fn spread_alone_that_differs_is_named() {
+        let a = report(vec![row(64, 1e8, 100)]);
+        let mut other = row(64, 1e8, 100);
+        other[3] = 2e8.into();
+        let both = Benchmarks::new([&a, &report(vec![other])]).unwrap();
+        assert_eq!(
+            both.verdict(),
+            "Reset: no result differs by more than 0.1 %; max differs."
+        );
     }
 
     #[test]
