@@ -58,9 +58,9 @@ impl Incast {
 const COLUMNS: [(&str, &str, Role); 8] = [
     ("sending ports with TCP", "", Role::Result),
     ("goodput", "bit/s", Role::Result),
-    ("latency, min", "ns", Role::Result),
+    ("latency, min", "ns", Role::Spread),
     ("latency, mean", "ns", Role::Result),
-    ("latency, max", "ns", Role::Result),
+    ("latency, max", "ns", Role::Spread),
     ("UDP sent", "frames", Role::Result),
     ("UDP lost", "frames", Role::Loss),
     ("repeats", "", Role::Effort),

@@ -9,7 +9,7 @@ use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::bench::Stop;
 use delaylab_procedure::course::Steps;
-use delaylab_procedure::report::{Cell, Clause, Holds};
+use delaylab_procedure::report::{Cell, Clause, Holds, Role};
 use delaylab_procedure::system_recovery::Recovery;
 use delaylab_procedure::{
     BuildError, Effort, Options, Procedure, ProcedureRun, Report, Setup, procedures,
@@ -712,6 +712,10 @@ fn incast_puts_tcp_beside_a_burst() {
     assert_eq!(clause(&report, "§3.3", "").why, "2 times");
     let repeats = Vec::from_iter(report.tables[0].rows.iter().map(|row| row[8].clone()));
     assert_eq!(repeats, [4_u64.into(), 2_u64.into()]);
+    let columns = report.tables[0].columns.iter();
+    let spread = columns.filter(|column| column.role == Role::Spread);
+    let spread = Vec::from_iter(spread.map(|column| column.name.as_str()));
+    assert_eq!(spread, ["latency, min", "latency, max"]);
 }
 
 /// A burst alone is no incast: nothing says that TCP was sent where nothing was counted.
