@@ -9,11 +9,13 @@ use crate::folder::{
 };
 use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
+use crate::mismatch::Mismatch;
 use crate::overview::Overview;
 use crate::regular::MAY_NOT_READ;
 use crate::run::{OpenError, Run, State};
 use crate::table::Row as _;
 use delaylab_model::record::Record;
+use delaylab_model::words::{each_once, plural};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +56,8 @@ pub struct Entry {
     pub trials: u64,
     /// How many records they have: without those of trials that are under way, or were interrupted.
     pub records: u64,
-    /// Which file is not what was recorded, and how, where that was seen: tables are not read for this.
+    /// The first file that is not what was recorded, how, and how many more are not, where that was seen: tables are not read for
+    /// this.
     pub damage: Option<String>,
     /// What came of it.
     pub overview: Overview,
@@ -393,13 +396,14 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         Ok(Some(listed)) => listed,
         Err(mismatch) => return Some(entry(Some(mismatch.to_string()))),
     };
-    let damage = listed.mismatch(&folder.0, ENVIRONMENT);
-    if let Some(damage) = damage {
-        return Some(entry(Some(damage.to_string())));
+    let wrong = wrong_at_a_glance(&folder, &listed);
+    // Without what says where it ran, its name and its counts are not known either.
+    if wrong.first().is_some_and(|first| first.file == ENVIRONMENT) {
+        return Some(entry(named(&wrong)));
     }
     let run = Run::open_as_it_is(&folder.0).ok();
     let run = run.as_ref();
-    let damage = damage_at_a_glance(&folder, &listed).or_else(|| run?.damage());
+    let damage = named(&wrong).or_else(|| named(&run?.mismatches()));
     let packets = listed.files.get(&format!("{}.parquet", Record::TABLE));
     Some(Entry {
         name: run.and_then(Run::name).map(str::to_owned),
@@ -416,17 +420,33 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
     })
 }
 
-/// What is wrong with the files that are read for this, and with the others as far as their names and lengths tell.
-fn damage_at_a_glance(folder: &Folder, listed: &Manifest) -> Option<String> {
+/// What is wrong with the files that are read for this, and with the others as far as their names and lengths tell. That which says
+/// where the run ran comes first.
+fn wrong_at_a_glance(folder: &Folder, listed: &Manifest) -> Vec<Mismatch> {
     let trials = format!("{TRIALS}.parquet");
-    let read = [EXPERIMENT, FINDINGS, &trials];
-    let mut read = read
+    let read = [ENVIRONMENT, EXPERIMENT, FINDINGS, &trials];
+    let read = read
         .iter()
         .filter_map(|name| listed.mismatch(&folder.0, name));
-    let lengths = || listed.mismatches_in_length(&folder.0).next();
-    let found = read.next().or_else(lengths);
-    let found = found.or_else(|| listed.strangers(folder).next());
-    found.map(|mismatch| mismatch.to_string())
+    let lengths = listed.mismatches_in_length(&folder.0);
+    let wrong = read.chain(lengths).chain(listed.strangers(folder));
+    wrong.collect()
+}
+
+/// The first of these files with what is wrong with it, and how many more are damaged. One that this user may not read is named alone: whether
+/// it is damaged is not known.
+fn named(wrong: &[Mismatch]) -> Option<String> {
+    let first = wrong.first()?;
+    let others = wrong
+        .iter()
+        .filter(|other| other.file != first.file && !other.is_denied());
+    let others = each_once(others.map(|other| other.file.as_str())).len();
+    match others {
+        more if more > 0 && !first.is_denied() => {
+            Some(format!("{first}; and {}", plural(more as u64, "more file")))
+        }
+        _ => Some(first.to_string()),
+    }
 }
 
 /// The same of a run without a manifest, or in progress.
@@ -443,7 +463,7 @@ fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
         partial: Partial::of_run(&run),
         trials: run.trial_count() as u64,
         records: run.recorded_count(),
-        damage: run.damage().filter(|_| run.state() == State::Complete),
+        damage: named(&run.mismatches()).filter(|_| run.state() == State::Complete),
         overview: Overview::new(&run),
         ..entry
     })

@@ -85,15 +85,7 @@ fn of_run(run: &Run) -> Verified {
 /// What cannot be read of a run that has no manifest.
 fn unreadable(run: &Run) -> Vec<Mismatch> {
     run.read_everything();
-    let problems = run.damages().into_iter();
-    let told = problems.map(|problem| {
-        let (file, why) = problem.split_once(": ").unwrap_or(("", &problem));
-        Mismatch {
-            file: file.to_owned(),
-            why: why.to_owned(),
-        }
-    });
-    told.collect()
+    run.mismatches()
 }
 
 /// The run in this folder, or every run in it, by name. Links to runs are left out: the run itself is there, too.

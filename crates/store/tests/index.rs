@@ -270,6 +270,27 @@ fn a_changed_or_missing_file_is_said_of_its_run() {
 }
 
 #[test]
+fn how_many_more_files_are_damaged_is_said() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = write_run(runs.path(), &[0, 1], 10).folder;
+    let damage = |missing: &str| {
+        fs::remove_file(run.join(missing)).unwrap();
+        list(runs.path()).remove(0).damage
+    };
+    for (missing, says) in [
+        ("records.parquet", "records.parquet: missing"),
+        ("trials.parquet", "trials.parquet: missing; and 1 more file"),
+        ("findings.json", "findings.json: missing; and 2 more files"),
+        (
+            "environment.json",
+            "environment.json: missing; and 3 more files",
+        ),
+    ] {
+        assert_eq!(damage(missing).as_deref(), Some(says));
+    }
+}
+
+#[test]
 fn folders_that_are_no_runs_are_left_out() {
     let runs = tempfile::tempdir().unwrap();
     fs::create_dir(runs.path().join("notes")).unwrap();

@@ -451,8 +451,20 @@ impl Run {
         damage.map(|problem| problem.text.clone())
     }
 
+    /// The same, all of it, with the file of each.
+    pub(crate) fn mismatches(&self) -> Vec<Mismatch> {
+        let of = |problem: String| {
+            let (file, why) = problem.split_once(": ").unwrap_or(("", &problem));
+            Mismatch {
+                file: file.to_owned(),
+                why: why.to_owned(),
+            }
+        };
+        self.damages().into_iter().map(of).collect()
+    }
+
     /// All of [`Self::damage`].
-    pub(crate) fn damages(&self) -> Vec<String> {
+    fn damages(&self) -> Vec<String> {
         let problems = self.lock_problems();
         let damages = problems.iter().filter(|problem| problem.is_damage);
         damages.map(|problem| problem.text.clone()).collect()

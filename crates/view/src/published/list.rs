@@ -57,7 +57,7 @@ pub struct Run {
     pub invalid: u64,
     /// How many packets.
     pub records: u64,
-    /// Which file is not what was recorded, where that was seen without reading the tables; null: none.
+    /// The first file that is not what was recorded, and how many more are not, where that was seen without reading the tables; null: none.
     pub damage: Option<String>,
     /// Which file this user may not read: whether it is what was recorded is not known; null: none.
     pub unreadable: Option<String>,
