@@ -53,7 +53,7 @@ mod tests;
 mod whole_trials;
 
 pub use design::Design;
-pub use interval::{Bounds, Interval};
+pub use interval::Bounds;
 pub use replicates::Replicates;
 pub use statistic::{Part, Statistic};
 pub use whole_trials::ByTrial;

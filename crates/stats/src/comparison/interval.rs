@@ -19,9 +19,6 @@ const AT_95: f64 = 1.645;
 /// So many that Student's law is the normal one.
 const MANY: u32 = 1000;
 
-/// An interval, or why there is none.
-pub type Interval = Result<Bounds, String>;
-
 /// The interval of a number at 95 %. An end that nothing bounds is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {

@@ -6,10 +6,13 @@
 //! law apart as seldom as is asked for, and the 95 % intervals of each side alone, which do not overlap. The latter keep a side that
 //! hardly spreads from vouching for one that does.
 
-use crate::comparison::{Bounds, ByTrial, Interval, Statistic};
+use crate::comparison::{Bounds, ByTrial, Statistic};
 use crate::functional::{Basis, Functional};
 use crate::interval::CONFIDENCE;
 use crate::student;
+
+/// Of B − A, absolute and relative to A, or why there is none.
+pub(super) type Intervals = (Result<Bounds, String>, Result<Bounds, String>);
 
 /// The logarithms of the levels of one side's trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,7 +103,7 @@ impl Levels {
     }
 
     /// Of B − A, absolute and relative to A: wider than at 95 %, as both sides may be at their far ends.
-    pub(super) fn intervals(&self) -> (Interval, Interval) {
+    pub(super) fn intervals(&self) -> Intervals {
         let ([of_a, of_b], [a, b]) = (self.sides, self.values);
         let [[a_low, a_high], [b_low, b_high]] = self.ends();
         let degrees = of_a.degrees.min(of_b.degrees);

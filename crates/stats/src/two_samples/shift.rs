@@ -3,10 +3,8 @@
 use super::crowding;
 use super::drift::{self, Drift};
 use super::events;
-use super::levels::Levels;
-use crate::comparison::{
-    Bounds, ByTrial, Design, Draws, Interval, Part, Replicates, Resampling, Statistic,
-};
+use super::levels::{Intervals, Levels};
+use crate::comparison::{Bounds, ByTrial, Design, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
 use crate::student;
@@ -21,9 +19,9 @@ pub struct Shift {
     /// Of B.
     pub b: Option<f64>,
     /// 95 % interval of B − A, or why there is none.
-    pub absolute: Interval,
+    pub absolute: Result<Bounds, String>,
     /// 95 % interval of (B − A)/A, or why there is none.
-    pub relative: Interval,
+    pub relative: Result<Bounds, String>,
     /// Of medians: how far they must be apart to be told so whatever the interval says.
     pub apart: Option<Apart>,
     /// The levels of the trials, where enough of each side tell them.
@@ -117,7 +115,7 @@ fn with_draws(
         _ => found,
     };
     let leaves_out_zero = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
-    let tells = |interval: &Interval| interval.as_ref().is_ok_and(leaves_out_zero);
+    let tells = |interval: &Result<Bounds, String>| interval.as_ref().is_ok_and(leaves_out_zero);
     let medians = Medians::of(&sides, [a, b]);
     let apart = medians.as_ref().filter(|medians| medians.are_apart());
     let apart_by_level = levels.filter(|levels| levels.are_apart(CONFIDENCE));
@@ -145,13 +143,13 @@ fn with_draws(
 
 /// Wider where few trials make the quantile of a side: it varies by more than the mean of all trials does.
 fn for_crowding(
-    (absolute, relative): (Interval, Interval),
+    (absolute, relative): Intervals,
     [a, b]: &[Statistic<'_>; 2],
     sides: [&[Series<'_>]; 2],
-) -> (Interval, Interval) {
+) -> Intervals {
     let times = sides.map(|side| crowding::wider(a.statistic(), side));
     let times = times[0].max(times[1]);
-    let about = |interval: Interval, value: Option<f64>| match (interval, value) {
+    let about = |interval: Result<Bounds, String>, value: Option<f64>| match (interval, value) {
         (Ok(bounds), Some(value)) => Ok(Bounds {
             low: value - times * (value - bounds.low),
             high: value + times * (bounds.high - value),
@@ -180,17 +178,14 @@ fn statistic<'a>(
 }
 
 /// Of values that are never below 0: nothing is shorter by more than all of A.
-fn possible(
-    (absolute, relative): (Interval, Interval),
-    sides: [&[Series<'_>]; 2],
-) -> (Interval, Interval) {
+fn possible((absolute, relative): Intervals, sides: [&[Series<'_>]; 2]) -> Intervals {
     // What is no number is neither below 0 nor the largest.
     let [a, mut b] = sides.map(|side| side.iter().flat_map(|series| series.values));
     if a.clone().any(|value| *value < 0.0) || b.any(|value| *value < 0.0) {
         return (absolute, relative);
     }
     let largest = a.copied().fold(0.0, f64::max);
-    let at_least = |interval: Interval, least: f64| {
+    let at_least = |interval: Result<Bounds, String>, least: f64| {
         interval.map(|bounds| Bounds {
             low: bounds.low.max(least),
             ..bounds
@@ -205,7 +200,7 @@ fn intervals(
     design: Design,
     seed: u64,
     draws: &mut Draws,
-) -> Result<(Interval, Interval), String> {
+) -> Result<Intervals, String> {
     // Whole trials stand for packets where these do not tell how much they vary.
     let mut of_sides = sides.iter().zip(&in_each_trial);
     let by_trial = [(); 2].map(|()| {
@@ -238,7 +233,7 @@ fn differences(
     sides: &[Statistic<'_>; 2],
     by_trial: &[Option<ByTrial>; 2],
     resampling: &Resampling,
-) -> Result<(Interval, Interval), String> {
+) -> Result<Intervals, String> {
     let replicates = |index: usize| {
         let (side, salt) = (&sides[index], index as u64);
         match &by_trial[index] {
@@ -341,7 +336,7 @@ impl Medians {
     }
 
     /// Of B − A, absolute and relative to A.
-    fn intervals(&self) -> (Interval, Interval) {
+    fn intervals(&self) -> Intervals {
         let ends = |middle: &Middle| match self.apart().is_by_drift() {
             true => middle.most,
             false => middle.ends(),
