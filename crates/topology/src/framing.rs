@@ -60,6 +60,13 @@ pub struct Wire {
     pub bytes: u32,
 }
 
+impl Wire {
+    /// Bytes of all of them.
+    pub const fn total_bytes(self) -> u32 {
+        self.units.saturating_mul(self.bytes)
+    }
+}
+
 /// An ATM cell.
 pub const CELL: u32 = 53;
 /// What of it is payload.
@@ -111,6 +118,7 @@ mod tests {
         }
         assert_eq!(wire(Framing::Aal5, 9188).units, 192);
         assert_eq!(wire(Framing::Aal5Llc, 9180).units, 192);
+        assert_eq!(wire(Framing::Aal5Llc, 9180).total_bytes(), 192 * CELL);
     }
 
     #[test]
@@ -118,5 +126,6 @@ mod tests {
         assert_eq!(wire(Framing::Ppp, 1052).bytes, 1054);
         assert_eq!(wire(Framing::Ethernet, 1500).bytes, 1538);
         assert_eq!(wire(Framing::Ethernet, 28).bytes, 84);
+        assert_eq!(wire(Framing::Ethernet, 28).total_bytes(), 84);
     }
 }

@@ -203,8 +203,7 @@ fn level(line: Line) -> Option<Line> {
 
 /// Bytes that an IP packet takes on a link.
 pub(super) fn on_the_wire(framing: Framing, ip_size: u32) -> u32 {
-    let wire = wire(framing, ip_size);
-    wire.units * wire.bytes
+    wire(framing, ip_size).total_bytes()
 }
 
 /// What stands for the packets of one size in one stream.

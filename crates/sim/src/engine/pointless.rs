@@ -77,8 +77,7 @@ fn rate_on_the_wire(load: &Load, built: &Built) -> Option<f64> {
     };
     let payload = u32::try_from(payload(load)).ok()?;
     let ip = payload.checked_add(DATAGRAM_HEADERS)?;
-    let wire = wire(built.framing, ip);
-    let bytes = f64::from(wire.units) * f64::from(wire.bytes);
+    let bytes = f64::from(wire(built.framing, ip).total_bytes());
     Some(load.rate?.0 as f64 * busy * bytes / f64::from(ip))
 }
 

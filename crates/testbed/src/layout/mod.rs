@@ -485,8 +485,8 @@ fn queues(section: &Switch, path: &Path, framing: Framing) -> Result<Settings, R
     let settings = Settings::read(&in_bytes(section), Counts::Packets, &QUEUES);
     let settings = settings.map_err(|refusal| refusal.within("path.switch"))?;
     let largest = mtu(path)?;
-    let cells = wire(framing, largest);
-    let mut settings = settings.with_largest(largest, cells.units * cells.bytes, section);
+    let framed = wire(framing, largest).total_bytes();
+    let mut settings = settings.with_largest(largest, framed, section);
     settings.memory.longest_gives_way = false;
     Ok(settings)
 }

@@ -209,8 +209,7 @@ impl Device {
     /// from then on.
     pub fn receive(&mut self, stamp: Picos, ingress: u16, bytes: &[u8], probes: &mut Probes) {
         let read = Read::new(bytes);
-        let wire = wire(self.settings.framing, read.ip_size);
-        let wire_bytes = wire.units * wire.bytes;
+        let wire_bytes = wire(self.settings.framing, read.ip_size).total_bytes();
         let flow = self.flow(&read);
         let queue = self.settings.queue_of[usize::from(read.code_point())];
         let mut frame = Frame::new(bytes, &read, wire_bytes, flow, queue, ingress);
