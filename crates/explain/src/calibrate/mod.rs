@@ -113,13 +113,7 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     };
     // What one probe takes says nothing of when the packets of another came to the bottleneck.
     let common = forward.as_ref().filter(|_| differing.is_none());
-    let overflows = seen.usable().filter(|trial| trial.overflows());
-    let overflows =
-        overflows.filter_map(|trial| Overflow::gather(trial, seen.framing, ways, common));
-    let overflows: Vec<Overflow> = match &differing {
-        None => overflows.collect(),
-        Some(_) => overflows.map(Overflow::with_own_least).collect(),
-    };
+    let overflows = overflows(seen, ways, differing.as_ref(), common);
     let mut limited = limited(overflows, seen, ways, common);
     if limited.rate.is_none()
         && let Some((rate, verdict)) = own_queue(&unloaded, seen.framing, ways, common)
@@ -137,17 +131,7 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     let queues = rate
         .as_ref()
         .filter(|_| differing.is_none() && !matches!(limiter, Some(Limiter::Policer(_))));
-    let sends = match limiter {
-        Some(Limiter::Shaper(_)) => Sends::AtOnce,
-        _ => Sends::AtItsRate,
-    };
-    let first_rate = limiter.as_ref().and_then(Limiter::first_rate);
-    let standing = queues.map(|rate| {
-        let each = overflows.iter();
-        each.map(|overflow| overflow.standing(rate, sends, first_rate))
-            .collect()
-    });
-    let standing: Vec<Vec<Standing>> = standing.unwrap_or_default();
+    let standing = standing(&overflows, queues, limiter.as_ref());
     let found = Calibration {
         ways,
         trials: [unloaded.len(), overflows.len()],
@@ -167,6 +151,40 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
         unknown: unknown::list(seen, &found),
         ..found
     }
+}
+
+/// The trials that overflow the bottleneck's buffer. `common`: the minimum delay, where all probes have one line.
+fn overflows(
+    seen: &RunTrials,
+    ways: Ways,
+    differing: Option<&Differing>,
+    common: Option<&Line>,
+) -> Vec<Overflow> {
+    let trials = seen.usable().filter(|trial| trial.overflows());
+    let overflows = trials.filter_map(|trial| Overflow::gather(trial, seen.framing, ways, common));
+    match differing {
+        None => overflows.collect(),
+        Some(_) => overflows.map(Overflow::with_own_least).collect(),
+    }
+}
+
+/// What each packet found standing in the queue, by trial; nothing where there is no queue with a rate.
+fn standing(
+    overflows: &[Overflow],
+    queues: Option<&Rate>,
+    limiter: Option<&Limiter>,
+) -> Vec<Vec<Standing>> {
+    let Some(rate) = queues else {
+        return Vec::new();
+    };
+    let sends = match limiter {
+        Some(Limiter::Shaper(_)) => Sends::AtOnce,
+        _ => Sends::AtItsRate,
+    };
+    let first_rate = limiter.and_then(Limiter::first_rate);
+    let each = overflows.iter();
+    each.map(|overflow| overflow.standing(rate, sends, first_rate))
+        .collect()
 }
 
 /// What overflowed, and what limited it.

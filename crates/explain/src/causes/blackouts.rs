@@ -9,6 +9,7 @@ use super::totals::total;
 use super::which_way::which_way;
 use crate::grouped::grouped;
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
@@ -166,17 +167,8 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     }
     let timeout = rows.first().and_then(|row| timeout(resolved, row));
     let met = Met::new(run, resolved, rows);
-    let waited = met.worst_queue();
     if most("late") {
-        return waited
-            .map(|port| format!("they {}", port.waited_clause()))
-            .unwrap_or_else(|| {
-                let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
-                format!(
-                    "the replies came after their time-out{}",
-                    timeout.unwrap_or_default()
-                )
-            });
+        return too_late(&met, timeout);
     }
     let loses_all = loses_all(resolved, rows);
     let dropped = dropped(run, rows, &met, loses_all);
@@ -217,13 +209,29 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         .or_else(|| instead(run, rows))
         .or_else(|| acknowledged_clause(unanswered()))
         .or_else(|| too_large(run, resolved, rows))
-        .unwrap_or_else(|| match timeout {
-            Some(timeout) => format!(
-                "no reply came within {}, and nothing that the run recorded says why",
-                format_duration(timeout)
-            ),
-            None => "nothing that the run recorded says why".to_owned(),
-        })
+        .unwrap_or_else(|| not_recorded(timeout))
+}
+
+/// Why most replies came after their time-out.
+fn too_late(met: &Met, timeout: Option<Nanos>) -> String {
+    if let Some(port) = met.worst_queue() {
+        return format!("they {}", port.waited_clause());
+    }
+    let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
+    format!(
+        "the replies came after their time-out{}",
+        timeout.unwrap_or_default()
+    )
+}
+
+fn not_recorded(timeout: Option<Nanos>) -> String {
+    match timeout {
+        Some(timeout) => format!(
+            "no reply came within {}, and nothing that the run recorded says why",
+            format_duration(timeout)
+        ),
+        None => "nothing that the run recorded says why".to_owned(),
+    }
 }
 
 /// Why packets are dropped, where the experiment asks its switches to lose every one of them, or to damage it.

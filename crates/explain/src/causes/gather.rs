@@ -161,6 +161,27 @@ impl Gathered<'_> {
     }
 }
 
+impl<'a> GatheredStream<'a> {
+    /// Without a packet.
+    fn new(row: &'a TrialRow, bound: Nanos) -> Self {
+        Self {
+            row,
+            bound,
+            due: Vec::new(),
+            response: Vec::new(),
+            untimed: Vec::new(),
+            not_ended: Vec::new(),
+            corrupt: Vec::new(),
+            sent: Vec::new(),
+            usual: Usual::default(),
+            paused: BTreeMap::new(),
+            excess_by_cause: BTreeMap::new(),
+            unanswered: UnansweredRequests::default(),
+            has_connections: false,
+        }
+    }
+}
+
 impl GatheredStream<'_> {
     /// Takes its next packet. `keeps_sent`: and when it was sent.
     fn push(&mut self, record: &Record, keeps_sent: bool) {
@@ -218,21 +239,9 @@ impl<'a> Gathered<'a> {
         let counts = counts
             .map(|row| distinct.is_first(row.facts.trace_hash, row.probe))
             .collect();
-        let stream = |(row, &bound)| GatheredStream {
-            row,
-            bound,
-            due: Vec::new(),
-            response: Vec::new(),
-            untimed: Vec::new(),
-            not_ended: Vec::new(),
-            corrupt: Vec::new(),
-            sent: Vec::new(),
-            usual: Usual::default(),
-            paused: BTreeMap::new(),
-            excess_by_cause: BTreeMap::new(),
-            unanswered: UnansweredRequests::default(),
-            has_connections: false,
-        };
+        let streams = rows.iter().zip(&bounds);
+        let streams = streams.map(|(&row, &bound)| GatheredStream::new(row, bound));
+        let streams = streams.collect();
         let sees_queues = run.tables().contains(&"hops");
         let simulated = run.world() == Some("sim");
         let planned = resolved.filter(|_| simulated).into_iter();
@@ -256,7 +265,7 @@ impl<'a> Gathered<'a> {
             read: Vec::new(),
             under_way: BTreeMap::new(),
             gathered: Gathered {
-                streams: rows.into_iter().zip(&bounds).map(stream).collect(),
+                streams,
                 trials: trials.len(),
                 sources,
                 ran: ran(run.trials()),

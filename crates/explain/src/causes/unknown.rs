@@ -132,7 +132,7 @@ fn without_end(
     let each = [(cut_short, "cut short"), (not_stored, "not all stored")];
     let there = each.into_iter().filter(|(count, _)| *count > 0);
     let said: Vec<String> = there
-        .map(|(count, how)| format!("{} {how}", were(count, of)))
+        .map(|(count, how)| format!("{} {how}", how_many_were(count, of)))
         .collect();
     let why = format!(
         "{}, and what watches the scheduler is recorded at the end of a trial",
@@ -142,7 +142,7 @@ fn without_end(
 }
 
 /// `1 of 3 trials was`.
-fn were(some: usize, of: usize) -> String {
+fn how_many_were(some: usize, of: usize) -> String {
     match (some, of) {
         (1, 1) => "the trial was".to_owned(),
         (1, of) => format!("1 of {of} trials was"),

@@ -21,11 +21,34 @@ pub(super) fn which_way(rows: &[&TrialRow], some: bool) -> Option<String> {
             None => unknown += total(&[row], "lost"),
         }
     }
+    let mut known = in_words(there, back, in_host, later);
+    known.sort_by_key(|(count, _)| Reverse(*count));
+    let all = there + back + in_host + later + unknown;
+    let known = known.into_iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<String> = known
+        .map(|(count, what)| match count {
+            1 if all == 1 && !some => format!("it {what}"),
+            count if count == all && !some => format!("they {what}"),
+            count => format!("{count} {what}"),
+        })
+        .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    if unknown > 0 {
+        parts.push(format!("of {unknown} it is not known"));
+    }
+    Some(parts.join("; "))
+}
+
+/// What became of the packets of which it is known, with how many these are: they did not come to the reflector, did not come back, were
+/// dropped in a host, or were answered later.
+fn in_words(there: u64, back: u64, in_host: u64, later: u64) -> [(u64, String); 4] {
     let one_or_more = |count: u64, one: &str, more: &str| match count {
         1 => one.to_owned(),
         _ => more.to_owned(),
     };
-    let mut known = [
+    [
         (there, "did not come to the reflector".to_owned()),
         (
             back,
@@ -49,24 +72,7 @@ pub(super) fn which_way(rows: &[&TrialRow], some: bool) -> Option<String> {
                 one_or_more(later, "its", "their")
             ),
         ),
-    ];
-    known.sort_by_key(|(count, _)| Reverse(*count));
-    let all = there + back + in_host + later + unknown;
-    let known = known.into_iter().filter(|(count, _)| *count > 0);
-    let mut parts: Vec<String> = known
-        .map(|(count, what)| match count {
-            1 if all == 1 && !some => format!("it {what}"),
-            count if count == all && !some => format!("they {what}"),
-            count => format!("{count} {what}"),
-        })
-        .collect();
-    if parts.is_empty() {
-        return None;
-    }
-    if unknown > 0 {
-        parts.push(format!("of {unknown} it is not known"));
-    }
-    Some(parts.join("; "))
+    ]
 }
 
 #[cfg(test)]

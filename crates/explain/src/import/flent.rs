@@ -160,24 +160,7 @@ fn pings(
     series: &Series<'_>,
 ) {
     let mut packets = Packets::new();
-    let mut numbers = Unwrap::default();
-    for value in raw.unwrap_or_default() {
-        let is_lost = value.get("lost").and_then(Value::as_bool) == Some(true);
-        if !is_lost && value.get("val").is_none() {
-            // Figures of a socket.
-            continue;
-        }
-        let seq = json::whole_number(value, "seq").map(|seq| numbers.whole(seq));
-        let seq = seq.unwrap_or_else(|| packets.next());
-        let at = json::time(value, "t", SECOND).map(|time| time.nanos);
-        let reply = Reply {
-            round_trip: round_trip(value, name, series.version).filter(|_| !is_lost),
-            // flent takes the time stamp of the line that ping printed; of a lost one, the time of sending.
-            read_at: at,
-            ..Reply::default()
-        };
-        packets.answered_or_not(seq, reply);
-    }
+    take_raw(&mut packets, raw.unwrap_or_default(), name, series.version);
     if raw.is_some_and(|raw| raw.iter().any(is_over_an_interval)) {
         imported.warn(format!(
             "{name} is of netperf: its records are means over an interval each, not packets, and losses are unknown"
@@ -187,14 +170,7 @@ fn pings(
         imported.warn(format!(
             "{name} has no raw values: its records are flent's values at each step, not packets"
         ));
-        for (index, value) in values.iter().enumerate() {
-            let reply = Reply {
-                round_trip: decimal::any_time(&value.to_string(), MILLISECOND),
-                sent_at: Some(series.at(index)),
-                ..Reply::default()
-            };
-            packets.answered_or_not(packets.next(), reply);
-        }
+        take_steps(&mut packets, values, series);
     }
     let method = if name.contains("UDP") {
         Method::Udp
@@ -212,6 +188,40 @@ fn pings(
         packets.clock = Clock::MadeUp;
     }
     imported.streams.push(packets);
+}
+
+/// Takes packets, or means over an interval, as their tool printed them.
+fn take_raw(packets: &mut Packets, raw: &[Value], name: &str, version: u64) {
+    let mut numbers = Unwrap::default();
+    for value in raw {
+        let is_lost = value.get("lost").and_then(Value::as_bool) == Some(true);
+        if !is_lost && value.get("val").is_none() {
+            // Figures of a socket.
+            continue;
+        }
+        let seq = json::whole_number(value, "seq").map(|seq| numbers.whole(seq));
+        let seq = seq.unwrap_or_else(|| packets.next());
+        let at = json::time(value, "t", SECOND).map(|time| time.nanos);
+        let reply = Reply {
+            round_trip: round_trip(value, name, version).filter(|_| !is_lost),
+            // flent takes the time stamp of the line that ping printed; of a lost one, the time of sending.
+            read_at: at,
+            ..Reply::default()
+        };
+        packets.answered_or_not(seq, reply);
+    }
+}
+
+/// Takes flent's own value at each step.
+fn take_steps(packets: &mut Packets, values: &[Value], series: &Series<'_>) {
+    for (index, value) in values.iter().enumerate() {
+        let reply = Reply {
+            round_trip: decimal::any_time(&value.to_string(), MILLISECOND),
+            sent_at: Some(series.at(index)),
+            ..Reply::default()
+        };
+        packets.answered_or_not(packets.next(), reply);
+    }
 }
 
 /// netperf gives a value for each interval, and its length.

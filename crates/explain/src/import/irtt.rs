@@ -262,10 +262,17 @@ fn said(imported: &mut Imported, stats: &Stats) {
     };
     let printed = format!("packet_loss_percent {}", stats.packet_loss_percent);
     said.say(Figure::LossShare, loss, Unit::Share, printed);
-    let mut time = |what, word: String, nanos| {
-        said.time(what, Time { nanos, step: 1 }, format!("{word} {nanos}"));
-    };
-    time(Figure::Duration, "duration".to_owned(), stats.duration);
+    say_time(&mut said, Figure::Duration, "duration", stats.duration);
+    say_spreads(&mut said, stats);
+    imported.sum_up(0, said);
+}
+
+fn say_time(said: &mut PrintedSummary, what: Figure, word: &str, nanos: Nanos) {
+    said.time(what, Time { nanos, step: 1 }, format!("{word} {nanos}"));
+}
+
+/// What it says of each of its delays.
+fn say_spreads(said: &mut PrintedSummary, stats: &Stats) {
     let spreads = [
         (Delay::RoundTrip, "rtt", &stats.rtt),
         (Delay::Send, "send_delay", &stats.send_delay),
@@ -290,15 +297,11 @@ fn said(imported: &mut Imported, stats: &Stats) {
         ];
         for (statistic, name, value) in values {
             if let Some(value) = value {
-                time(
-                    Figure::Of(delay, statistic),
-                    format!("{word} {name}"),
-                    value,
-                );
+                let what = Figure::Of(delay, statistic);
+                say_time(said, what, &format!("{word} {name}"), value);
             }
         }
     }
-    imported.sum_up(0, said);
 }
 
 #[cfg(test)]

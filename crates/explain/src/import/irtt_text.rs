@@ -171,28 +171,48 @@ impl Heard {
         self.target.is_empty() && self.packets.is_none() && !has_figures
     }
 
-    fn finish(self, imported: &mut Imported) {
+    fn finish(mut self, imported: &mut Imported) {
         if self.is_empty() {
             return;
         }
-        imported.version = self.version.or(imported.version.take());
-        let packets = self.packets.unwrap_or_default();
+        imported.version = self.version.take().or(imported.version.take());
+        let packets = self.packets.take().unwrap_or_default();
         let (answered, _) = packets.answered();
+        self.warn(answered, imported);
+        let stream = packets.add(self.frame(answered), imported);
+        let mut figures = self.spreads.iter().map(|(what, ..)| what);
+        let is_stamped = figures.any(|what| matches!(what, Figure::Of(Delay::Server, _)));
+        imported.sum_up(stream, self.summary());
+        if is_stamped {
+            imported.say_without_server(stream);
+            imported.round_trip = Some("without the server's time");
+        }
+    }
+
+    /// How many packets were sent, and how many of them were answered, by its summary.
+    fn sent_and_received(&self) -> Option<(u64, u64)> {
         let counts = self.counts;
-        let counts = counts.map(|(sent, received)| (sent, received.saturating_sub(self.copies)));
-        let complete = counts.is_none_or(|(_, received)| received == answered);
+        counts.map(|(sent, received)| (sent, received.saturating_sub(self.copies)))
+    }
+
+    fn warn(&self, answered: u64, imported: &mut Imported) {
+        let counts = self.sent_and_received();
         if counts.is_none() || !self.ended {
             imported.warn("irtt's summary is missing or not whole: the file ends before irtt did");
         }
-        if !complete {
+        if let Some((_, received)) = counts.filter(|(_, received)| *received != answered) {
             imported.warn(format!(
-                "irtt says that {} replies came and the file has lines for {answered} (-q prints none): packets without a line were left out, not counted as lost",
-                counts.map_or(0, |(_, received)| received)
+                "irtt says that {received} replies came and the file has lines for {answered} (-q prints none): packets without a line were left out, not counted as lost"
             ));
         }
         if answered > 0 {
             imported.warn("irtt's text has no times of day: absolute times are made up from sequence numbers; `irtt client -o FILE` writes every stamp");
         }
+    }
+
+    /// What is known of all packets. `answered`: how many replies have a line.
+    fn frame(&self, answered: u64) -> Frame {
+        let counts = self.sent_and_received();
         let sent = counts.map(|(sent, _)| sent);
         let gaps = Nanos::try_from(sent.unwrap_or(0).saturating_sub(1)).unwrap_or(0);
         let period = self
@@ -201,40 +221,36 @@ impl Heard {
             .filter(|&period| period > 0);
         // An IPv6 address is in brackets.
         let headers = headers::of_datagrams(self.target.starts_with('['));
-        let size = self.length.and_then(|length| length.checked_add(headers));
-        let frame = Frame {
-            size,
+        Frame {
+            size: self.length.and_then(|length| length.checked_add(headers)),
             first: Some(0),
             sent,
-            fill: complete,
+            fill: counts.is_none_or(|(_, received)| received == answered),
             period: period.unwrap_or(SECOND),
-            ..Frame::of_target(self.target, Method::Udp)
-        };
-        let stream = packets.add(frame, imported);
-        let (copies, received) = (self.copies, counts.map(|(_, received)| received));
+            ..Frame::of_target(self.target.clone(), Method::Udp)
+        }
+    }
+
+    fn summary(self) -> PrintedSummary {
+        let counts = self.sent_and_received();
+        let copies = Some(self.copies).filter(|&copies| copies > 0);
         let mut said = PrintedSummary::default();
         said.counts([
-            (Figure::Sent, "packets sent", sent),
-            (Figure::Received, "packets received", received),
+            (Figure::Sent, "packets sent", counts.map(|(sent, _)| sent)),
             (
-                Figure::Copies,
-                "DUPLICATES:",
-                Some(copies).filter(|&copies| copies > 0),
+                Figure::Received,
+                "packets received",
+                counts.map(|(_, received)| received),
             ),
+            (Figure::Copies, "DUPLICATES:", copies),
         ]);
         if let Some(loss) = self.loss {
             said.percent(Figure::LossShare, loss, format!("{}% loss", loss.value));
         }
-        let mut is_stamped = false;
         for (what, time, printed) in self.spreads {
-            is_stamped |= matches!(what, Figure::Of(Delay::Server, _));
             said.time(what, time, printed);
         }
-        imported.sum_up(stream, said);
-        if is_stamped {
-            imported.say_without_server(stream);
-            imported.round_trip = Some("without the server's time");
-        }
+        said
     }
 }
 

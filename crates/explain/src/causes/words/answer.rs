@@ -115,31 +115,10 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let worst = of_place.next().unwrap_or(&worst);
     let events = Some(explanation.events).filter(|_| !own);
     let late = late(found, lost, explanation, events);
-    let whose = match place {
-        Place::Prober if in_the_reflector(found) => "this host (prober and reflector)",
-        Place::Prober => "the prober's host",
-        Place::Reflector if explanation.answers_here() => "the reflector on this host",
-        Place::Reflector => "the reflector's host",
-        Place::Network => "the network",
-        Place::Server => "the server",
-        Place::Resolver => "the resolver",
-        Place::Unclear if worst.what == (LateCause::NewConnection { busy: true }) => {
-            let share = format_share(of_excess(worst.excess_ns));
-            return format!(
-                "{late}. Of this excess delay, {share} is handshakes of new connections, made while every other one waited for a reply."
-            );
-        }
-        Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) =>
-        {
-            return format!(
-                "{late}; the stamps do not say whether the network or the server is why."
-            );
-        }
-        Place::Unclear => {
-            return format!("{late}; the stamps do not say whether a host or the network is why.");
-        }
-    };
     let of_worst = format_share(of_excess(worst.excess_ns));
+    let Some(whose) = name_of(place, found, explanation) else {
+        return unclear(&late, &worst.what, &of_worst);
+    };
     let most = what_most(worst, &of_worst, explanation);
     let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
     let where_most = explanation.slow.worst_in(&causes, lost);
@@ -157,6 +136,33 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         "{late}. Of this excess delay, {} arose in {whose}{most}.",
         format_share(share)
     )
+}
+
+/// Where excess delay arose; `None` where the stamps do not say it.
+fn name_of(place: Place, found: &[&Cause], explanation: &Explanation) -> Option<&'static str> {
+    Some(match place {
+        Place::Prober if in_the_reflector(found) => "this host (prober and reflector)",
+        Place::Prober => "the prober's host",
+        Place::Reflector if explanation.answers_here() => "the reflector on this host",
+        Place::Reflector => "the reflector's host",
+        Place::Network => "the network",
+        Place::Server => "the server",
+        Place::Resolver => "the resolver",
+        Place::Unclear => return None,
+    })
+}
+
+/// What the stamps leave open of late packets, of whose excess delay the worst cause has this share.
+fn unclear(late: &str, worst: &LateCause, share: &str) -> String {
+    match worst {
+        LateCause::NewConnection { busy: true } => format!(
+            "{late}. Of this excess delay, {share} is handshakes of new connections, made while every other one waited for a reply."
+        ),
+        LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS) => {
+            format!("{late}; the stamps do not say whether the network or the server is why.")
+        }
+        _ => format!("{late}; the stamps do not say whether a host or the network is why."),
+    }
 }
 
 /// `, 63 % while cron had its CPU`: what the worst cause of a place is, and its share of the excess delay.

@@ -111,8 +111,7 @@ impl<'a> Flows<'a> {
     }
 
     pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
-        let (mut by_order, mut by_time, mut strays) = (0_u64, 0_u64, 0_u64);
-        let mut untold: Vec<String> = Vec::new();
+        let mut unsure = Unsure::default();
         let mut clients = Clients::default();
         let mut servers: BTreeMap<SocketAddr, Method> = BTreeMap::new();
         let mut one_way: Vec<(Key, Flow)> = Vec::new();
@@ -129,53 +128,91 @@ impl<'a> Flows<'a> {
             }
             let name = format!("{from} to {to}");
             let Some(matched) = flow.matched(matching) else {
-                untold.push(name);
+                unsure.untold.push(name);
                 continue;
             };
             servers.extend(is_answered.then_some((to, matching.method())));
             let is_by_order = is_answered && matching == Matching::Order && !matched.by_time;
-            by_order += u64::from(is_by_order);
-            by_time += u64::from(matched.by_time);
-            strays += matched.strays;
+            unsure.by_order += u64::from(is_by_order);
+            unsure.by_time += u64::from(matched.by_time);
+            unsure.strays += matched.strays;
             elsewhere.take(&name, &matched.seen);
             let sessions = matched.seen.sessions.into_iter();
             sessions.for_each(|exchanges| clients.add(from, to, matching.method(), exchanges));
         }
-        // What goes to a server that answers others was asked and got lost; else it is no request: a stream of media, a
-        // broadcast.
-        let mut left_out = 0_u64;
-        for ((from, to), flow) in one_way {
-            let Some(method) = servers.get(&to).filter(|_| flow.goes(true)) else {
-                left_out += 1;
-                continue;
-            };
-            let seen = flow.unanswered();
-            elsewhere.take(&format!("{from} to {to}"), &seen);
-            let sessions = seen.sessions.into_iter();
-            sessions.for_each(|exchanges| clients.add(from, to, *method, exchanges));
-        }
+        unsure.left_out = take_lost(one_way, &servers, &mut clients, elsewhere);
         clients.push(imported);
+        unsure.warn(imported);
+    }
+}
+
+/// Takes flows of one direction to servers that answer others: these were asked, and the requests got lost. The rest are no requests,
+/// as a stream of media or a broadcast: says how many such flows there are.
+fn take_lost(
+    one_way: Vec<(Key, Flow<'_>)>,
+    servers: &BTreeMap<SocketAddr, Method>,
+    clients: &mut Clients,
+    elsewhere: &mut Elsewhere,
+) -> u64 {
+    let mut left_out = 0;
+    for ((from, to), flow) in one_way {
+        let Some(method) = servers.get(&to).filter(|_| flow.goes(true)) else {
+            left_out += 1;
+            continue;
+        };
+        let seen = flow.unanswered();
+        elsewhere.take(&format!("{from} to {to}"), &seen);
+        let sessions = seen.sessions.into_iter();
+        sessions.for_each(|exchanges| clients.add(from, to, *method, exchanges));
+    }
+    left_out
+}
+
+/// What is not sure of how flows were matched.
+#[derive(Default)]
+struct Unsure {
+    /// Flows that were left out, because nothing says which reply answers which request.
+    untold: Vec<String>,
+    /// How many flows were matched by order.
+    by_order: u64,
+    /// How many were matched by time.
+    by_time: u64,
+    /// Replies without a request.
+    strays: u64,
+    /// How many flows go one way only and were left out.
+    left_out: u64,
+}
+
+impl Unsure {
+    fn warn(&self, imported: &mut Imported) {
+        let Self {
+            untold,
+            by_order,
+            by_time,
+            strays,
+            left_out,
+        } = self;
         if let Some(first) = untold.first() {
             imported.warn(format!(
                 "the replies of {} UDP flows do not say which request they answer, and several requests were open at once, or may have been: they were left out (the first: {first})",
                 untold.len()
             ));
         }
-        if by_order > 0 {
+        if *by_order > 0 {
             imported.warn(format!("the replies of {by_order} UDP flows do not say which request they answer: they were matched by order"));
         }
-        if by_time > 0 {
+        if *by_time > 0 {
             imported.warn(format!(
                 "the replies of {by_time} UDP flows do not say which request they answer, and a few requests have none: each reply was taken for that \
                  of the request before it, because all came long before the next request"
             ));
         }
-        if strays > 0 {
+        if *strays > 0 {
             imported.warn(format!(
                 "{strays} UDP replies answer no request in the capture"
             ));
         }
-        if left_out > 0 {
+        if *left_out > 0 {
             imported.warn(format!(
                 "{left_out} UDP flows go one way only and were left out"
             ));
