@@ -266,8 +266,8 @@ fn moved(before: &[Part], after: &[Part]) -> Option<StageSet> {
     (1..=MAX_STAGES).find_map(first)
 }
 
-/// Changes from trial to trial: of each one's median, over the median of all with its levels.
-fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
+/// Each trial's figures, by when it ran.
+fn figures_by_position(streams: &[GatheredStream<'_>]) -> BTreeMap<u32, OfTrial> {
     let group =
         |stream: &GatheredStream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
     let medians: Vec<Option<f64>> = streams.iter().map(GatheredStream::median).collect();
@@ -291,6 +291,12 @@ fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
             trial.anatomy.add(&Vec::from_iter(means), 1.0);
         }
     }
+    trials
+}
+
+/// Changes from trial to trial: of each one's median, over the median of all with its levels.
+fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
+    let trials = figures_by_position(streams);
     let times: Vec<Nanos> = trials.keys().map(|&position| position.into()).collect();
     let trials: Vec<OfTrial> = trials.into_values().collect();
     let values = trials

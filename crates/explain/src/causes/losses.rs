@@ -186,16 +186,7 @@ fn reason(
     };
     seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
     let of_arrived = UnansweredRequests::of_all(acknowledged.values());
-    seen.extend(of_arrived.said().map(|said| {
-        let drops = may_have_dropped(run, resolved, &arrived, &of_arrived);
-        let arrived_there = format!(
-            "{said}: the server did not answer them, or its replies were lost on the way back"
-        );
-        let why = std::iter::once(arrived_there).chain(Dropped::reasons(drops));
-        let why: Vec<String> = why.collect();
-        let lost = total(&arrived, "lost").saturating_sub(total(&arrived, "refused"));
-        (lost, vec![why.join("; ")])
-    }));
+    seen.extend(behind_the_network(run, resolved, &arrived, &of_arrived));
     let seen = most_first(seen);
     unseen.retain(|row| 2 * total(&[row], "refused") <= total(&[row], "lost"));
     let several = seen.len() + usize::from(!unseen.is_empty()) > 1;
@@ -213,6 +204,24 @@ fn reason(
     let errors = failed(all).or_else(|| counted_errors(run, all));
     let reasons: Vec<String> = of_each.chain(errors).chain(way).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// How many packets of these rows were lost whose `requests` had arrived, and why; `None` where none had.
+fn behind_the_network(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    rows: &[&TrialRow],
+    requests: &UnansweredRequests,
+) -> Option<Seen> {
+    let arrived = format!(
+        "{}: the server did not answer them, or its replies were lost on the way back",
+        requests.said()?
+    );
+    let drops = may_have_dropped(run, resolved, rows, requests);
+    let why = std::iter::once(arrived).chain(Dropped::reasons(drops));
+    let why: Vec<String> = why.collect();
+    let lost = total(rows, "lost").saturating_sub(total(rows, "refused"));
+    Some((lost, vec![why.join("; ")]))
 }
 
 /// Why requests failed, where that is why they count as refused: none had a reply that was corrupt, which is no loss.

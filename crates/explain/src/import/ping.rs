@@ -277,15 +277,7 @@ impl Run {
         };
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
-            let why = match self.has_vague_stamps {
-                true => {
-                    "has time stamps without a year or with a zone by its letters, which are not read"
-                }
-                false => "has no time stamps (`ping -D` prints them)",
-            };
-            imported.warn(format!(
-                "the file {why}: absolute times are made up from sequence numbers"
-            ));
+            warn_of_made_up_times(self.has_vague_stamps, imported);
         }
         imported.streams.push(packets);
         let mut said = totals.summary();
@@ -331,6 +323,16 @@ impl Run {
             ));
         }
     }
+}
+
+fn warn_of_made_up_times(has_vague_stamps: bool, imported: &mut Imported) {
+    let why = match has_vague_stamps {
+        true => "has time stamps without a year or with a zone by its letters, which are not read",
+        false => "has no time stamps (`ping -D` prints them)",
+    };
+    imported.warn(format!(
+        "the file {why}: absolute times are made up from sequence numbers"
+    ));
 }
 
 /// In the order in which they stand, and with their other names.

@@ -104,15 +104,19 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     if turned {
         imported.warn("the newest row is the first: read from the last row on");
     }
+    warn_of_unread(&columns, &mut imported);
+    table.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+fn warn_of_unread(columns: &[Column], imported: &mut Imported) {
     let unread = columns.iter().filter(|column| column.role == Role::Unread);
     let unread: Vec<_> = unread.map(|column| column.name.as_str()).collect();
     if !unread.is_empty() {
         imported.warn(format!("columns not read: {}", unread.join(", ")));
     }
-    table.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
 }
 
 /// Do the times of the first rows only fall?

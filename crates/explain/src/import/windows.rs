@@ -162,11 +162,7 @@ impl Call {
         }
     }
 
-    fn finish(self, imported: &mut Imported) {
-        let has_figures = self.counts.is_some() || !self.times.is_empty();
-        if self.target.is_empty() && self.sent == 0 && !has_figures {
-            return;
-        }
+    fn warn(&self, imported: &mut Imported) {
         if self.counts.is_none() {
             imported.warn("ping's summary is missing: the file ends before ping did");
         }
@@ -176,6 +172,14 @@ impl Call {
         if self.sent > 0 {
             imported.warn("ping of Windows prints neither times of day nor parts of a millisecond: absolute times are made up from sequence numbers, a second apart");
         }
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        let has_figures = self.counts.is_some() || !self.times.is_empty();
+        if self.target.is_empty() && self.sent == 0 && !has_figures {
+            return;
+        }
+        self.warn(imported);
         let frame = Frame {
             size: self.size,
             first: Some(0),
