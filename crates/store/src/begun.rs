@@ -3,7 +3,7 @@
 use crate::disk::Disk;
 use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::Folder;
+use crate::folder::{FINDINGS, Folder};
 use crate::journal::{JournalReader, is_of_disk};
 use crate::regular;
 use delaylab_model::Nanos;
@@ -143,6 +143,10 @@ pub(crate) fn counts_as_it_stands(
 /// # Errors
 /// What is recorded cannot be read.
 pub(crate) fn is_enough(folder: &Folder, environment: &Value) -> Result<bool, StoreError> {
+    // All of it is in the run's tables then, and its parts may be gone: only its name is missing.
+    if regular::exists(&folder.file(FINDINGS)) {
+        return Ok(is_kept(environment));
+    }
     let done = folder.recorded_trials();
     let done = done.map_err(StoreError::at(&folder.0))?;
     let cut_short = trials(folder, &done)?;

@@ -16,8 +16,8 @@ const DIGITS: usize = 16;
 /// What processes that were killed left among runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Killed {
-    /// Runs that can be resumed, the one that began last at the end. Shards whose trials are all recorded wait to be merged,
-    /// and are none of them.
+    /// Runs that were interrupted, the one that began last at the end; [`remedy`] says what to do with each. Shards whose trials
+    /// are all recorded wait to be merged, and are none of them.
     pub interrupted: Vec<PathBuf>,
     /// Hidden folders of runs that were killed before they had a name: nothing is recorded in them.
     pub nameless: Vec<PathBuf>,

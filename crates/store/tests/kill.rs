@@ -270,9 +270,16 @@ fn a_ping_counts_with_the_parts_that_it_has() {
             false => Remedy::Continue,
         };
         assert_eq!(remedy(&folder), expected);
-        let (_, resumed) = RunWriter::resume(&folder).unwrap();
+        let (writer, resumed) = RunWriter::resume(&folder).unwrap();
         assert_eq!(resumed.counts_as_it_stands(), is_ping);
         assert!(!resumed.lacks_everything());
+        // Killed when its tables were joined, and before it had its name.
+        let finished = writer.finish(&findings()).unwrap().folder;
+        fs::rename(finished, &folder).unwrap();
+        let run = Run::open(&folder).unwrap();
+        assert_eq!(run.counts_as_it_stands(), is_ping);
+        assert!(!run.lacks_everything());
+        assert_eq!(remedy(&folder), expected);
     }
 }
 
