@@ -41,8 +41,8 @@ pub(super) fn which_way(rows: &[&TrialRow], some: bool) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// What became of the packets of which it is known, with how many these are: they did not come to the reflector, did not come back, were
-/// dropped in a host, or were answered later.
+/// What is known of packets that were lost, with how many these are: they did not come to the reflector, did not come back, were dropped
+/// in a host, or were answered later.
 fn in_words(there: u64, back: u64, in_host: u64, later: u64) -> [(u64, String); 4] {
     let one_or_more = |count: u64, one: &str, more: &str| match count {
         1 => one.to_owned(),
