@@ -17,6 +17,7 @@ use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::ClockFacts;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Each host says that its clock is right to a millisecond.
@@ -132,11 +133,12 @@ impl Running {
         halfway: impl Fn() + Sync,
     ) -> ProbeFacts {
         let stop = AtomicBool::new(false);
-        // It looks whether to stop before each packet that it reads.
-        let looks = AtomicU64::new(0);
+        // It looks whether to stop before each packet that it reads. So do its other threads now and then: whichever calls
+        // `halfway`, the one that reads goes on behind it.
+        let (looks, once) = (AtomicU64::new(0), Once::new());
         let stopped = || {
-            if looks.fetch_add(1, Ordering::Relaxed) == PACKETS / 2 {
-                halfway();
+            if looks.fetch_add(1, Ordering::Relaxed) >= PACKETS / 2 {
+                once.call_once(&halfway);
             }
             stop.load(Ordering::Relaxed)
         };
@@ -424,14 +426,18 @@ fn a_closed_loop_that_hears_nothing_is_stopped() {
     run.probe.timeout = 3600 * SECOND;
     let (stop, over, looks) = (Stop::default(), AtomicBool::new(false), AtomicU64::new(0));
     let probing = Probing::new(None, stop.clone());
+    let once = Once::new();
+    // It answers nothing until the probe has ended, which has time to fall asleep.
+    let falls_silent = || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        stop.ask();
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
     let stopped = || {
-        if looks.fetch_add(1, Ordering::Relaxed) == PACKETS / 2 {
-            // It answers nothing until the probe has ended, which has time to fall asleep.
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            stop.ask();
-            while !over.load(Ordering::Relaxed) {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
+        if looks.fetch_add(1, Ordering::Relaxed) >= PACKETS / 2 {
+            once.call_once(falls_silent);
         }
         over.load(Ordering::Relaxed)
     };
@@ -616,7 +622,9 @@ fn garbling(listener: std::net::TcpListener) {
 #[test]
 fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let run = probe_run(Method::Tcp, listener.local_addr().unwrap(), 2 * PACKETS);
+    // Far more than are sent by the time that the garbled bytes are read.
+    let count = 200 * PACKETS;
+    let run = probe_run(Method::Tcp, listener.local_addr().unwrap(), count);
     let probing = Probing::new(None, Stop::default());
     let mut kept = Kept::default();
     let facts = std::thread::scope(|scope| {
@@ -628,7 +636,7 @@ fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
         "{:?}",
         facts.flaws
     );
-    assert!(kept.0.len() < 2 * PACKETS as usize, "{}", kept.0.len());
+    assert!((kept.0.len() as u64) < count, "{}", kept.0.len());
 }
 
 #[test]
@@ -812,8 +820,9 @@ fn the_end_of_an_idle_connection_is_read_before_the_next_request() {
     for wait_mode in [WaitMode::Spin, WaitMode::Block] {
         let mut run = get(target, 4);
         run.probe.wait_mode = wait_mode;
+        // The server has the time to end it, also where its thread gets a CPU late.
         run.probe.pacing = Pacing::Every {
-            interval_ns: 50 * MILLISECOND,
+            interval_ns: 400 * MILLISECOND,
         };
         let records = recorded(&run);
         let outcomes = Vec::from_iter(records.iter().map(|record| record.outcome));
@@ -824,14 +833,17 @@ fn the_end_of_an_idle_connection_is_read_before_the_next_request() {
 /// A kept connection has one handshake, which may have been held up: what others to this target took bounds its server, too.
 #[test]
 fn the_server_is_bounded_by_the_shortest_round_trip_of_all_connections() {
-    let run = get(answering(), 3);
+    let mut run = get(answering(), 3);
+    // A request that finds the connection busy makes one of its own, with a handshake of its own.
+    run.probe.pacing = Pacing::Wait {
+        wait_ns: MILLISECOND,
+    };
     let shared = |round_trip: Nanos| {
         let probing = Probing::new(None, Stop::default());
         let another = probing.shortest.to(run.target.ip());
         another.note(round_trip);
         let mut kept = Kept::default();
         probing.run(&run, &mut kept).unwrap();
-        // A request that finds the connection busy makes one of its own, with a handshake of its own.
         let kept = kept.0.iter().filter(|record| record.t_connected.is_none());
         Vec::from_iter(kept.map(|record| record.least_round_trip.unwrap()))
     };
@@ -849,17 +861,18 @@ fn a_server_that_sends_without_end_holds_nothing_up() {
     run.probe.pacing = Pacing::Every {
         interval_ns: 50 * MILLISECOND,
     };
-    run.probe.timeout = 300 * MILLISECOND;
+    run.probe.timeout = SECOND;
     let begun = clock::monotonic();
     let records = recorded(&run);
     let took = clock::monotonic() - begun;
     assert_eq!(records.len(), 4);
     for record in &records {
         assert_eq!(record.outcome, Outcome::Lost, "{record:?}");
+        // One that waited for another would wait until that is given up.
         let late = record.t_send.unwrap() - record.t_intended;
-        assert!(late < SECOND / 4, "{record:?}");
+        assert!(late < 3 * SECOND / 4, "{record:?}");
     }
-    assert!(took < 5 * SECOND, "{took} ns");
+    assert!(took < 10 * SECOND, "{took} ns");
 }
 
 /// The end of a connection has no stamp. What the server took until then is no time that this host took to wake up.
