@@ -9,7 +9,7 @@ use crate::harness::scratch::Scratch;
 use crate::harness::stages::stages;
 use crate::or_skip;
 use delaylab_kernel::clock;
-use delaylab_model::MILLISECOND;
+use delaylab_model::{MILLISECOND, SECOND};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -319,7 +319,7 @@ fn losses_and_their_direction() {
     for method in ["udp", "stamp"] {
         let lost_out = |seq: u64| seq % 5 == 4;
         let lost_back = |seq: u64| seq % 7 == 6;
-        let run = over_path(method, "-i 3ms -c 211 -W 150ms", move |way, seq| {
+        let run = over_path(method, "-i 3ms -c 211 -W 1s", move |way, seq| {
             let lost = if way == Way::Out {
                 lost_out(seq)
             } else {
@@ -341,7 +341,7 @@ fn losses_and_their_direction() {
 #[test]
 fn copies_do_not_hide_what_is_lost_on_the_way_out() {
     for method in ["udp", "stamp"] {
-        let run = over_path(method, "-i 3ms -c 200 -W 150ms", |way, seq| {
+        let run = over_path(method, "-i 3ms -c 200 -W 1s", |way, seq| {
             match (way, seq % 20) {
                 (Way::Out, 7) => vec![],
                 (Way::Out, 3 | 13) => vec![0, 0],
@@ -392,15 +392,15 @@ fn duplicates_are_counted_and_with_a_key_answered_once() {
 
 #[test]
 fn reordering_has_its_extent() {
-    // Packet 3 of ten comes after 4 and 5.
-    let run = over_path("udp", "-i 40ms -c 30", |way, seq| {
+    // Packet 3 of ten comes after 4 and 5, by half an interval, which a busy machine does not keep a packet waiting.
+    let run = over_path("udp", "-i 200ms -c 20 -W 2s", |way, seq| {
         vec![if way == Way::Back && seq % 10 == 3 {
-            100 * MILLISECOND
+            500 * MILLISECOND
         } else {
             0
         }]
     });
-    assert_eq!((run.count("received"), run.count("reordered")), (30, 3));
+    assert_eq!((run.count("received"), run.count("reordered")), (20, 2));
     for record in &run.records {
         let extent = if record.seq % 10 == 3 { 2 } else { 0 };
         assert_eq!(record.reorder_extent, extent, "seq {}", record.seq);
@@ -410,10 +410,10 @@ fn reordering_has_its_extent() {
 #[test]
 fn late_is_not_lost() {
     // After the time-out a reply is still waited for as long again.
-    let run = over_path("udp", "-i 20ms -c 40 -W 200ms", |way, seq| {
+    let run = over_path("udp", "-i 20ms -c 40 -W 1s", |way, seq| {
         let held = match (way, seq) {
-            (Way::Back, 5 | 15) => 300,
-            (Way::Back, 8) => 900,
+            (Way::Back, 5 | 15) => 1500,
+            (Way::Back, 8) => 4500,
             _ => 0,
         };
         vec![held * MILLISECOND]
@@ -425,7 +425,7 @@ fn late_is_not_lost() {
         (37, 2, 1)
     );
     let late = &run.records[5];
-    assert!(late.response_ns.unwrap() > 300 * MILLISECOND, "{late:?}");
+    assert!(late.response_ns.unwrap() > 1500 * MILLISECOND, "{late:?}");
 }
 
 #[test]
@@ -471,7 +471,7 @@ fn poisson_gaps_come_from_the_seed() {
 
 #[test]
 fn a_closed_loop_waits_after_each_reply_and_after_a_time_out() {
-    let run = over_path("udp", "--wait 5ms -c 30 -W 200ms", |way, seq| {
+    let run = over_path("udp", "--wait 5ms -c 30 -W 1s", |way, seq| {
         if way == Way::Out && seq % 10 == 7 {
             vec![]
         } else {
@@ -482,7 +482,7 @@ fn a_closed_loop_waits_after_each_reply_and_after_a_time_out() {
     for pair in run.records.windows(2) {
         let end = pair[0]
             .t_recv_ns
-            .unwrap_or_else(|| pair[0].t_send_ns.unwrap() + 200 * MILLISECOND);
+            .unwrap_or_else(|| pair[0].t_send_ns.unwrap() + SECOND);
         assert_eq!(pair[1].t_intended_ns, end + 5 * MILLISECOND, "{pair:?}");
     }
 }
