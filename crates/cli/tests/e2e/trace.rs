@@ -120,7 +120,7 @@ fn all_packets_are_of_one_flow() {
 #[test]
 fn people_read_what_is_the_same_once_and_what_differs_beside_it() {
     let routers = or_skip!(Routers::new(by_class(false)));
-    let words = format!("{} --class be,ef,cs1 -n -i 20ms -q 2 -w 300ms", TARGET[0]);
+    let words = format!("{} --class be,ef,cs1 -n -i 20ms -q 2", TARGET[0]);
     let ran = trace(&routers.inside, &words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // Figures differ each time, and with them the width of their columns.
@@ -144,7 +144,7 @@ fn ends_that_are_not_the_target_say_so() {
         ttl @ ..=3 => Some(packet.answered_by(ttl)),
         _ => None,
     }));
-    let words = format!("{} --class be,ef -n -i 20ms -w 200ms -q 2 -U 3", TARGET[0]);
+    let words = format!("{} --class be,ef -n -i 20ms -q 2 -U 3", TARGET[0]);
     let ran = trace(&routers.inside, &words);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -182,18 +182,25 @@ fn ecn_that_is_bleached_is_seen() {
 
 #[test]
 fn a_stop_shows_what_is_known_by_then() {
-    let routers = or_skip!(Routers::new(|packet| {
+    let (asks, asked) = mpsc::channel();
+    let routers = or_skip!(Routers::new(move |packet| {
         let by = if packet.ttl > 3 {
             AT_TARGET
         } else {
             packet.ttl
         };
+        let _ = asks.send(packet.ttl);
         Some(packet.answered_by(by))
     }));
     let mut command = delaylab(Some(&routers.inside));
     command.args(["trace", TARGET[0], "-n", "-q", "1000", "--json"]);
     let mut process = Process::start(command.stdout(Stdio::piped()));
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // A second after its first answer the target is asked again.
+    let mut at_target = 0;
+    while at_target < 2 {
+        let ttl = asked.recv_timeout(Duration::from_secs(60));
+        at_target += u32::from(ttl.expect("the target is asked twice") == 4);
+    }
     process.signal(Signal::SIGINT);
     let stdout = process.child.stdout.take().unwrap();
     let document: Value = serde_json::from_reader(stdout).unwrap();
