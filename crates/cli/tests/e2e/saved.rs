@@ -6,9 +6,9 @@ use crate::harness::scratch::Scratch;
 use crate::skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `ping 127.0.0.1 WORDS` of this reflector.
 fn words(reflector: &Reflector, more: &str) -> String {
@@ -64,14 +64,14 @@ fn a_saved_ping_is_read_as_a_run_and_its_document_stays_what_it_is() {
 fn ctrl_c_ends_a_saved_ping_and_its_run_is_whole() {
     let scratch = Scratch::new();
     let reflector = Reflector::local();
-    let mut command = inside(&scratch, &words(&reflector, "-i 5ms --json --save there"));
+    let mut command = inside(&scratch, &words(&reflector, "-i 5ms --json --save"));
     let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
-    std::thread::sleep(Duration::from_secs(1));
+    under_way(&scratch, 1);
     process.signal(Signal::SIGINT);
     let text = std::io::read_to_string(process.child.stdout.take().unwrap()).unwrap();
     assert!(process.child.wait().unwrap().success());
     let sent = Run::from_document(&text).count("sent");
-    let run = scratch.only_run("there");
+    let run = scratch.only_run("runs");
     assert_ne!(run.extension().and_then(|it| it.to_str()), Some("partial"));
     assert_packets(&scratch, &run, sent);
 }
@@ -83,6 +83,19 @@ fn packets(scratch: &Scratch, run: &Path) -> usize {
         &format!("report {} --table records", run.display()),
     );
     rows.stdout.lines().skip(1).count()
+}
+
+/// The run that has not ended, once it has stored so many packets.
+fn under_way(scratch: &Scratch, stored: usize) -> PathBuf {
+    let begun = Instant::now();
+    loop {
+        let partial = scratch.partial_run();
+        if let Some(partial) = partial.filter(|partial| packets(scratch, partial) >= stored) {
+            return partial;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "none is stored");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// What it printed, in one line.
@@ -97,13 +110,7 @@ fn a_saved_ping_that_is_killed_is_completed_with_what_it_recorded() {
     let reflector = Reflector::local();
     let mut command = inside(&scratch, &words(&reflector, "-i 5ms -w 1h -qq --save"));
     let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
-    let partial = loop {
-        let partial = scratch.partial_run();
-        match partial.filter(|partial| packets(&scratch, partial) >= 100) {
-            Some(partial) => break partial,
-            None => std::thread::sleep(Duration::from_millis(100)),
-        }
-    };
+    let partial = under_way(&scratch, 100);
     drop(process); // kills it
     let recorded = packets(&scratch, &partial);
     let named = partial.display();
@@ -211,7 +218,7 @@ fn an_experiment_may_go_on_until_it_is_stopped() {
     assert!(check.stdout.contains(says), "{}", check.stdout);
     let mut command = inside(&scratch, "run watch.toml --json --no-report");
     let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
-    std::thread::sleep(Duration::from_secs(2));
+    under_way(&scratch, 1);
     process.signal(Signal::SIGINT);
     let text = std::io::read_to_string(process.child.stdout.take().unwrap()).unwrap();
     assert!(process.child.wait().unwrap().success(), "{text}");
