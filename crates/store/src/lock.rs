@@ -112,13 +112,18 @@ mod tests {
     #[test]
     fn who_looks_whether_it_is_free_does_not_keep_others_from_it() {
         let folder = tempfile::tempdir().unwrap();
-        let looking = File::open(folder.path()).unwrap();
-        looking.try_lock_shared().unwrap();
-        let looked = std::thread::spawn(move || {
-            sleep(PATIENCE / 10);
-            drop(looking);
-        });
-        assert!(Lock::take(folder.path()).is_ok());
-        looked.join().unwrap();
+        let taken = || {
+            let looking = File::open(folder.path()).unwrap();
+            looking.try_lock_shared().unwrap();
+            let looked = std::thread::spawn(move || {
+                sleep(PATIENCE / 10);
+                drop(looking);
+            });
+            let taken = Lock::take(folder.path()).is_ok();
+            looked.join().unwrap();
+            taken
+        };
+        // On a busy machine who looks may be kept from its CPU for as long as the other waits.
+        assert!((0..5).any(|_| taken()));
     }
 }
