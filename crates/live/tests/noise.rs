@@ -195,37 +195,40 @@ fn a_frozen_process_is_stopped() -> Outcome {
     let seen = frozen_in(&group);
     // Its process is gone by now.
     fs::remove_dir(&group)?;
-    let (seen, process) = seen?;
+    let (seen, process, frozen) = seen?;
     let stops = seen.events.iter();
     let stops = stops.filter(|event| event.kind == NoiseKind::Stopped);
     let stops: Vec<&NoiseEvent> = stops.filter(|stop| stop.pid == Some(process)).collect();
     ensure(stops.len() == 1, &format!("{stops:?}: {:?}", seen.sources))?;
     let length = stops[0].length;
-    let near = (FROZEN * 8 / 10..FROZEN * 2).contains(&length);
-    ensure(near, &format!("it was frozen for {length} ns"))?;
+    let near = (frozen * 8 / 10..frozen * 2).contains(&length);
+    ensure(near, &format!("{length} ns of {frozen}"))?;
     ensure(stops[0].who.as_deref() == Some(DOZING), "by its name")
 }
 
-/// What is seen while a process of this group is frozen, and which that is.
-fn frozen_in(group: &Path) -> Result<(TrialNoise, u32), Failure> {
+/// What is seen while a process of this group is frozen, which that is, and for how long it is frozen.
+fn frozen_in(group: &Path) -> Result<(TrialNoise, u32, Nanos), Failure> {
     let mut watcher = Watcher::start(Options::default())?;
     let mut process = start(&["doze"])?.0;
     let watch = watcher.watch(3);
-    let freeze = || -> io::Result<()> {
+    let freeze = || -> io::Result<Nanos> {
         let freezer = group.join("cgroup.freeze");
         fs::write(group.join("cgroup.procs"), process.id().to_string())?;
         clock::sleep_until(clock::monotonic() + FROZEN / 2)?;
         fs::write(&freezer, "1")?;
-        clock::sleep_until(clock::monotonic() + FROZEN)?;
+        let from = clock::monotonic();
+        clock::sleep_until(from + FROZEN)?;
         fs::write(&freezer, "0")?;
-        clock::sleep_until(clock::monotonic() + FROZEN / 2)
+        // This thread may be late, too.
+        let length = clock::monotonic() - from;
+        clock::sleep_until(clock::monotonic() + FROZEN / 2)?;
+        Ok(length)
     };
     let frozen = freeze();
     let seen = watch.finish();
     process.kill()?;
     process.wait()?;
-    frozen?;
-    Ok((seen, process.id()))
+    Ok((seen, process.id(), frozen?))
 }
 
 /// A cgroup of this test.
