@@ -376,8 +376,9 @@ def test_dask_ends_a_share_that_travels_once_it_is_cancelled(small, dask, tmp_pa
         while not (file.exists() or time.monotonic() > deadline):
             time.sleep(0.01)
 
-    long = small.set({"probe.echo.duration": "1s", "design.repeats": 20})
-    future = dask.submit(share, long.toml, [*range(40)], _delaylab.version(), _places.place(None))
+    # Far more trials than are over by the time that it is cancelled.
+    long = small.set({"probe.echo.duration": "1s", "design.repeats": 200})
+    future = dask.submit(share, long.toml, [*range(400)], _delaylab.version(), _places.place(None))
     distributed.wait(dask.submit(until, tmp_path / "begun"))
     dask.cancel(future)
     distributed.wait(dask.submit(until, came))
@@ -502,9 +503,9 @@ def test_a_scheduler_that_dies_is_said_and_nothing_is_lost(small, tmp_path):
     runs = tmp_path / "runs"
     try:
         with distributed.Client(
-            scheduler_file=str(file), set_as_default=False, timeout=20
+            scheduler_file=str(file), set_as_default=False, timeout=60
         ) as client:
-            client.wait_for_workers(1, timeout=30)
+            client.wait_for_workers(1, timeout=90)
 
             def kill(done, of):
                 scheduler.kill()
