@@ -116,6 +116,8 @@ impl Paced {
         over_time.begin(start);
         let mut told = 0;
         let mut sent = Amount::default();
+        // When it was to wake up, if it slept: what is due because it woke up late as the load ended is not missed.
+        let mut wake = Nanos::MAX;
         let ended = loop {
             let now = clock::monotonic();
             let stopped = state.stopped();
@@ -126,13 +128,14 @@ impl Paced {
                 told = bytes;
                 let listens = over_time.point(now, &[("offered", Unit::BitsPerSecond, offered)]);
                 if stopped || !listens {
-                    break now;
+                    break now.min(wake);
                 }
             }
+            wake = Nanos::MAX;
             self.take_due(now - start);
             if self.batch.is_empty() {
                 let next = self.arrivals.peek().map(|packet| start + nanos(packet));
-                let wake = next.unwrap_or(Nanos::MAX).min(over_time.due());
+                wake = next.unwrap_or(Nanos::MAX).min(over_time.due());
                 // An error is a signal: look again.
                 let _ = clock::sleep_until(wake);
             } else if let Err(error) = self.send_batch(state, &mut sent) {
