@@ -285,7 +285,7 @@ fn iperf3_takes_our_load() {
         )
     };
     for (load, streams) in [("tcp:3", 3), ("cbr:5Mbit/s:2", 2), ("tcp", 1)] {
-        // A stream whose thread has a CPU 30 ms late as the load ends misses a hundredth of it, which is a flaw.
+        // A stream whose thread gets no CPU for a while as the load ends misses more than a hundredth of it, which is a flaw.
         in_one_of_three(|| {
             let told = under_load(&mut ping(Some(&host), &words(load)));
             let told = told["streams"].as_array().unwrap();

@@ -25,6 +25,8 @@ use std::iter::Peekable;
 
 /// Packets that were missed are counted so far: who asked for more than that has his answer already.
 const MOST_MISSED: u32 = 10_000_000;
+/// What becomes due while its thread wakes up late, as the load ends, is not missed: of a thread that is later than this it is.
+const LATE: Nanos = 100 * MILLISECOND;
 
 /// How packets begin, for those who count them.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +118,7 @@ impl Paced {
         over_time.begin(start);
         let mut told = 0;
         let mut sent = Amount::default();
-        // When it was to wake up, if it slept: what is due because it woke up late as the load ended is not missed.
+        // When it was to wake up, if it slept.
         let mut wake = Nanos::MAX;
         let ended = loop {
             let now = clock::monotonic();
@@ -128,7 +130,7 @@ impl Paced {
                 told = bytes;
                 let listens = over_time.point(now, &[("offered", Unit::BitsPerSecond, offered)]);
                 if stopped || !listens {
-                    break now.min(wake);
+                    break now.min(wake.max(now - LATE));
                 }
             }
             wake = Nanos::MAX;
@@ -150,7 +152,7 @@ impl Paced {
         }
         for _ in 0..MOST_MISSED {
             let next = self.arrivals.peek().copied();
-            let Some(packet) = next.filter(|packet| nanos(packet) <= ended - start) else {
+            let Some(packet) = next.filter(|packet| nanos(packet) < ended - start) else {
                 break;
             };
             self.arrivals.next();
