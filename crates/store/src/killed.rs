@@ -4,6 +4,7 @@ use crate::begun;
 use crate::folder::{Folder, PARTIAL, UNDATED, in_order};
 use crate::lock::Lock;
 use crate::shard;
+use serde_json::Value;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,9 +41,14 @@ pub enum Remedy {
 pub fn remedy(partial: &Path) -> Remedy {
     let folder = Folder(partial.to_owned());
     let environment = folder.environment();
-    match begun::is_enough(&folder, &environment) {
+    remedy_in(&folder, &environment)
+}
+
+/// The same, where it ran in this environment.
+pub(crate) fn remedy_in(folder: &Folder, environment: &Value) -> Remedy {
+    match begun::is_enough(folder, environment) {
         Ok(true) => Remedy::EndAsItStands,
-        Ok(false) if begun::is_kept(&environment) => Remedy::Remove,
+        Ok(false) if begun::is_kept(environment) => Remedy::Remove,
         // What resumes it says what cannot be read.
         Ok(false) | Err(_) => Remedy::Continue,
     }

@@ -2,18 +2,19 @@
 
 use crate::exit::Failed;
 use delaylab_model::shell::quoted;
+use delaylab_store::killed::Remedy;
 use delaylab_store::run::Run;
 use std::path::Path;
 
 /// How to go on with what is in this folder: a trial that counts with what is recorded of it is not carried out again.
 pub fn how_to_resume(folder: &str) -> String {
-    let run = Run::open(Path::new(folder));
-    if run.as_ref().is_ok_and(Run::lacks_everything) {
-        return format!("No packet is recorded in {folder}. Remove the folder to discard it");
-    }
-    let how = match run.is_ok_and(|run| run.counts_as_it_stands()) {
-        true => "Make a complete run of it:",
-        false => "Continue with",
+    let run = Run::open(Path::new(folder)).ok();
+    let how = match run.and_then(|run| run.remedy()) {
+        Some(Remedy::Remove) => {
+            return format!("No packet is recorded in {folder}. Remove the folder to discard it");
+        }
+        Some(Remedy::EndAsItStands) => "Make a complete run of it:",
+        Some(Remedy::Continue) | None => "Continue with",
     };
     format!(
         "What was recorded is in {folder}. {how} `delaylab resume {}`",

@@ -3,7 +3,8 @@
 use super::gather::Gathered;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
 use delaylab_store::begun::{CUT_SHORT, LACKS_OTHERS};
-use delaylab_store::run::{Run, State};
+use delaylab_store::killed::Remedy;
+use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -62,15 +63,13 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
 }
 
 fn complete(run: &Run) -> Option<Unknown> {
-    let remedy = match (run.counts_as_it_stands(), run.lacks_everything()) {
-        (true, _) => "`delaylab resume` makes a complete run of what is recorded",
-        (false, true) => "no packet of it is recorded: measure again",
-        (false, false) => "`delaylab resume` continues it",
+    let remedy = match run.remedy()? {
+        Remedy::EndAsItStands => "`delaylab resume` makes a complete run of what is recorded",
+        Remedy::Remove => "no packet of it is recorded: measure again",
+        Remedy::Continue => "`delaylab resume` continues it",
     };
-    (run.state() == State::Partial).then(|| {
-        let what = "what the rest of the run shows";
-        Unknown::new(what, "it did not come to its end", remedy)
-    })
+    let what = "what the rest of the run shows";
+    Some(Unknown::new(what, "it did not come to its end", remedy))
 }
 
 /// Who had the CPU.

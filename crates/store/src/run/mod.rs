@@ -20,6 +20,7 @@ use crate::folder::{
     is_partial,
 };
 use crate::join;
+use crate::killed::{Remedy, remedy_in};
 use crate::manifest;
 use crate::mismatch::Mismatch;
 pub use crate::regular::READ_AS_OWNER;
@@ -377,10 +378,15 @@ impl Run {
             && shard::is_whole(&self.folder, &self.environment).unwrap_or(false)
     }
 
+    /// What there is to do with it, if it is not complete.
+    pub fn remedy(&self) -> Option<Remedy> {
+        let is_partial = self.state == State::Partial;
+        is_partial.then(|| remedy_in(&self.folder, &self.environment))
+    }
+
     /// Does it count with what is recorded of it, as a ping does? Where its process ended too early, `delaylab resume` ends it.
     pub fn counts_as_it_stands(&self) -> bool {
-        let is_enough = || begun::is_enough(&self.folder, &self.environment);
-        self.state == State::Partial && is_enough().unwrap_or(false)
+        self.remedy() == Some(Remedy::EndAsItStands)
     }
 
     /// Is it what was recorded of it, whenever its process ended, as a ping is?
@@ -390,9 +396,7 @@ impl Run {
 
     /// Is it to be what was recorded of it, and nothing is? It cannot be resumed.
     pub fn lacks_everything(&self) -> bool {
-        let may_lack = self.state == State::Partial && self.is_as_it_stands();
-        let is_enough = || begun::is_enough(&self.folder, &self.environment);
-        may_lack && is_enough().is_ok_and(|is_enough| !is_enough)
+        self.remedy() == Some(Remedy::Remove)
     }
 
     /// The experiment's name.

@@ -33,6 +33,7 @@ use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_procedure::bench::is_step;
 use delaylab_stats::steps::LEAST_SIZES;
+use delaylab_store::killed::Remedy;
 use delaylab_store::run::{Noised, Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
@@ -391,16 +392,13 @@ fn host(of: &Value) -> String {
 
 /// What to know of a run that is not complete; `None`: it is.
 pub fn not_complete(run: &Run, folder: &str) -> Option<String> {
-    (run.state() == State::Partial).then(|| {
-        if run.is_whole_shard() {
-            WHOLE_SHARD.to_owned()
-        } else if run.counts_as_it_stands() {
-            partial_as_it_stands(folder)
-        } else if run.lacks_everything() {
-            partial_without_packets(folder)
-        } else {
-            partial(folder)
-        }
+    if run.is_whole_shard() {
+        return Some(WHOLE_SHARD.to_owned());
+    }
+    Some(match run.remedy()? {
+        Remedy::EndAsItStands => partial_as_it_stands(folder),
+        Remedy::Remove => partial_without_packets(folder),
+        Remedy::Continue => partial(folder),
     })
 }
 
