@@ -23,8 +23,8 @@ use crate::join;
 use crate::killed::{Remedy, remedy_in};
 use crate::manifest;
 use crate::mismatch::Mismatch;
+use crate::regular;
 pub use crate::regular::READ_AS_OWNER;
-use crate::regular::{self, MAY_NOT_READ};
 use crate::run_files;
 use crate::shard;
 use crate::table::{Row, every_table};
@@ -62,7 +62,7 @@ pub struct Run {
 /// Something to know before trusting what is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Problem {
-    text: String,
+    what: Mismatch,
     /// Is something missing for it?
     is_damage: bool,
 }
@@ -307,9 +307,7 @@ impl Run {
 
     /// May this user not read one of its files?
     pub fn is_denied(&self) -> bool {
-        self.damages()
-            .iter()
-            .any(|text| text.ends_with(MAY_NOT_READ))
+        self.mismatches().iter().any(Mismatch::is_denied)
     }
 
     /// Opens every table once, so that what is damaged is known before anything is read.
@@ -442,36 +440,22 @@ impl Run {
     /// What to know before trusting it, file by file. Grows while damaged tables are read.
     pub fn problems(&self) -> Vec<String> {
         let problems = self.lock_problems();
-        problems
-            .iter()
-            .map(|problem| problem.text.clone())
-            .collect()
+        let texts = problems.iter().map(|problem| problem.what.to_string());
+        texts.collect()
     }
 
     /// What is missing or cannot be read, which file first: the rest is not the run. `None` as far as it was read.
     pub fn damage(&self) -> Option<String> {
         let problems = self.lock_problems();
         let damage = problems.iter().find(|problem| problem.is_damage);
-        damage.map(|problem| problem.text.clone())
+        damage.map(|problem| problem.what.to_string())
     }
 
     /// The same, all of it, with the file of each.
     pub(crate) fn mismatches(&self) -> Vec<Mismatch> {
-        let of = |problem: String| {
-            let (file, why) = problem.split_once(": ").unwrap_or(("", &problem));
-            Mismatch {
-                file: file.to_owned(),
-                why: why.to_owned(),
-            }
-        };
-        self.damages().into_iter().map(of).collect()
-    }
-
-    /// All of [`Self::damage`].
-    fn damages(&self) -> Vec<String> {
         let problems = self.lock_problems();
         let damages = problems.iter().filter(|problem| problem.is_damage);
-        damages.map(|problem| problem.text.clone()).collect()
+        damages.map(|problem| problem.what.clone()).collect()
     }
 
     /// Reads every row of every table, so that all that cannot be read is known.
@@ -495,8 +479,11 @@ impl Run {
     }
 
     fn add(&self, path: &Path, what: &str, is_damage: bool) {
-        let text = format!("{}: {what}", self.name_of(path));
-        let problem = Problem { text, is_damage };
+        let what = Mismatch {
+            file: self.name_of(path),
+            why: what.to_owned(),
+        };
+        let problem = Problem { what, is_damage };
         let mut problems = self.lock_problems();
         if !problems.contains(&problem) {
             problems.push(problem);
