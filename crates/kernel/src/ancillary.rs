@@ -259,7 +259,7 @@ pub(crate) fn receive(
         header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
         storage
     });
-    // Not by `recvmsg` of the C library, which has more to do in each call, so that a thread can be cancelled in it.
+    // The system call alone: `recvmsg` of the C library does more around it, for threads that may be cancelled.
     // SAFETY: every pointer in `header` describes memory that outlives the call; the kernel's `msghdr` is this one.
     let length = unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) };
     let length = check_len(length as isize)?;

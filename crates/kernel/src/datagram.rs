@@ -1,7 +1,7 @@
 //! UDP and ICMP sockets whose packets carry stamps.
 //!
-//! A probe that spins makes one call after the other, and each is a part of what it measures. Those of `rustix` go to the
-//! kernel without what the C library does around them, so that a thread can be cancelled in them.
+//! A probe that spins makes one call after the other, and each is a part of what it measures. `rustix` makes the system call
+//! alone. The C library does more around it, for threads that may be cancelled.
 
 use crate::ancillary::{self, Ancillary, ControlBuffer};
 use crate::socket_options::{self, check_len};

@@ -16,9 +16,10 @@
 //!
 //! Assumed: the numbers for each size err independently, alike in all sizes, and not far from normally
 //! (what [`PerSize`] is for); a size that lies off its level by less than half a step counts little against
-//! steps. Steps show as at least three levels, with a jump beside them as four; a single
-//! jump is told apart and is no step, and two risers need not be steps ([`Doubt::FewRisers`]). Where delay jumps and the same steps do not go on, as where fragments
-//! bring steps of their own, the sizes from there on are left out and named ([`Detection::jump`]).
+//! steps. Steps show as at least three levels, with a jump beside them as four; a single jump is told apart and is
+//! no step, and two risers need not be steps ([`Doubt::FewRisers`]). Where delay jumps and the same steps do not
+//! continue, as where fragments bring steps of their own, the sizes from there on are left out and named
+//! ([`Detection::jump`]).
 //!
 //! By simulation (`examples/steps.rs`, 1000 random ATM paths and 1000 straight lines for each design):
 //! with noise of half a step on each of 10 packets a size, width and overhead (within one byte) are right

@@ -532,8 +532,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    /// One receive call and all that it brought; the time as it was last read before that was taken. `None`: there was
-    /// nothing.
+    /// Makes one receive call and takes all that it brought. Returns the time that was read behind the call, or `None` where
+    /// there was nothing.
     ///
     /// # Errors
     /// The call failed for good, or the connection ended.

@@ -61,7 +61,7 @@ impl<C: Channel> OwnThread<'_, C> {
         }
     }
 
-    /// What time it is then.
+    /// Waits until something was read or the time has come. Returns the time at its end.
     fn wait(&mut self, now: Nanos, wait: Wait) -> Result<Nanos, RunError> {
         let Wait { due, deadline } = wait;
         if self.engine.config().wait_mode == WaitMode::Spin {
@@ -85,7 +85,7 @@ impl<C: Channel> OwnThread<'_, C> {
         Ok(clock::monotonic())
     }
 
-    /// Polls the socket until something was read or the time has come; what time it is then, by the last reading.
+    /// The same, polling the socket. Returns the time as it was read last, and does not read the clock again.
     #[inline]
     fn spin_until(&mut self, end: Option<Nanos>) -> Result<Nanos, RunError> {
         loop {

@@ -200,8 +200,8 @@ impl Detector {
     }
 
     /// Are these steps, with their BIC, better than any curve with up to two jumps, and no worse than a line with
-    /// more? Each step may have a height of its own. Many jumps would also pay for sizes that are late, which are none
-    /// of a step's, so that these are brought in line before.
+    /// more? Each step may have a height of its own. Many jumps also fit single sizes that are late, which says nothing
+    /// against steps: before these are compared, such sizes are moved to their level ([`Self::in_line`]).
     fn beats_alternatives(&self, (chosen, bic): &(Chosen, f64), delays: &[f64]) -> bool {
         let of = |squares: f64, coefficients: f64| self.bic(squares, coefficients);
         let charges = bic - of(chosen.squares(), 0.0);
@@ -220,7 +220,8 @@ impl Detector {
             && own(&in_line).is_some_and(|own| many(&in_line) > own)
     }
 
-    /// Delays, but for sizes that are late or early by more than noise and by less than half a step: on their level.
+    /// These delays without single sizes that are far from all their neighbours ([`noise::less_spikes`]), and with those that are off
+    /// their level by more than noise, and by less than half a step, moved to it.
     fn in_line(&self, chosen: &Chosen, delays: &[f64]) -> Vec<f64> {
         let mut delays = noise::less_spikes(delays);
         let column = self.levels(chosen, &chosen.found);
@@ -245,7 +246,7 @@ impl Detector {
         delays
     }
 
-    /// The column of these steps, whose levels end at the chosen jump.
+    /// The column of these steps, where a new level begins at the chosen jump.
     fn levels(&self, chosen: &Chosen, found: &Found) -> Vec<f64> {
         let mut column = found.column(&self.sizes);
         let jumped = chosen.jump.unwrap_or(column.len());

@@ -146,8 +146,8 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// Takes flows of one direction to servers that answer others: these were asked, and the requests got lost. The rest are no requests,
-/// as a stream of media or a broadcast: says how many such flows there are.
+/// Takes flows of one direction to servers that answer others: these requests, or their replies, were lost. Other flows of one direction
+/// are no requests, as a stream of media or a broadcast. Returns how many of these there are.
 fn take_lost(
     one_way: Vec<(Key, Flow<'_>)>,
     servers: &BTreeMap<SocketAddr, Method>,
