@@ -199,7 +199,7 @@ fn sizes_that_reach_over_no_cell_tell_nothing_of_cells() {
         [1e6 + CELL * height + 2e3 * random.normal(), 1e6]
     });
     let said = sweeps[0].ways[0].sentence();
-    let told = "Undecided: delay rises at two sizes, as steps do";
+    let told = "Undecided: delay rises at two sizes: these may be steps";
     assert!(said.starts_with(told), "{said}");
 }
 

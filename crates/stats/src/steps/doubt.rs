@@ -35,8 +35,8 @@ pub enum Doubt {
     },
     /// Two risers, which need not be steps.
     #[error(
-        "delay rises at two sizes, as steps do, and as two jumps would that have nothing to do with each other; \
-         sizes that reach over five steps would tell"
+        "delay rises at two sizes: these may be steps, or two jumps that have nothing to do with each other; sizes \
+         that reach over five steps would tell"
     )]
     FewRisers,
     /// A slope, and no room for steps.
