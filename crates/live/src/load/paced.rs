@@ -25,7 +25,7 @@ use std::iter::Peekable;
 
 /// Packets that were missed are counted so far: who asked for more than that has his answer already.
 const MOST_MISSED: u32 = 10_000_000;
-/// What becomes due while its thread wakes up late, as the load ends, is not missed: of a thread that is later than this it is.
+/// Where a thread wakes up late and its load is over, what became due meanwhile is not missed: of no more than the last 100 ms.
 const LATE: Nanos = 100 * MILLISECOND;
 
 /// How packets begin, for those who count them.
@@ -130,7 +130,7 @@ impl Paced {
                 told = bytes;
                 let listens = over_time.point(now, &[("offered", Unit::BitsPerSecond, offered)]);
                 if stopped || !listens {
-                    break now.min(wake.max(now - LATE));
+                    break end(now, wake);
                 }
             }
             wake = Nanos::MAX;
@@ -197,6 +197,11 @@ impl Paced {
     }
 }
 
+/// When a load ended that is over `now`, whose thread was to wake up at `wake`.
+fn end(now: Nanos, wake: Nanos) -> Nanos {
+    now.min(wake.max(now - LATE))
+}
+
 /// Try again: nothing was sent, and nothing is wrong for good.
 fn passes(error: &io::Error) -> bool {
     is_nothing(error) || error.raw_os_error() == Some(NO_BUFFERS)
@@ -212,4 +217,22 @@ fn broke(error: &io::Error, after: Nanos) -> String {
 
 fn nanos(packet: &Packet) -> Nanos {
     Nanos::try_from(packet.at / PICOS_PER_NANO).unwrap_or(Nanos::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_wakes_up_a_little_late_ends_in_time() {
+        let now = 1_000 * MILLISECOND;
+        for (wake, ended) in [
+            (Nanos::MAX, now),
+            (now + MILLISECOND, now),
+            (now - 30 * MILLISECOND, now - 30 * MILLISECOND),
+            (now - 500 * MILLISECOND, now - LATE),
+        ] {
+            assert_eq!(end(now, wake), ended, "{wake}");
+        }
+    }
 }
