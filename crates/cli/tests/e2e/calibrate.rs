@@ -317,10 +317,12 @@ mod in_turn {
                 let after = found_in_a_testbed(&scratch, "per-flow")?;
                 // Medians: the rest is what other programs on this machine make of it.
                 let groups = predicted["groups"].as_array().unwrap().iter();
-                let mut of_echo = groups.filter(|group| {
+                let of_echo = groups.filter(|group| {
                     group["probe"] == "echo" && group["factors"]["case"]["label"] == "overflow"
                 });
-                of_echo.try_for_each(|group| {
+                let of_echo: Vec<&Value> = of_echo.collect();
+                assert!(!of_echo.is_empty(), "{predicted}");
+                of_echo.into_iter().try_for_each(|group| {
                     let overlay = after["overlay"].as_array().unwrap();
                     let same = |other: &&Value| {
                         other["factors"] == group["factors"] && other["probe"] == group["probe"]
