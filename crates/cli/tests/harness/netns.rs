@@ -136,7 +136,8 @@ fn call(program: &str, words: &str) -> Result<(), String> {
     Err(format!("`{program} {words}` failed: {}", said.trim()))
 }
 
-/// Removes namespaces whose test process is gone. One of this number is: this one has made none yet.
+/// Removes namespaces whose test process is gone. One with the number of this process is left over, too: this process has made
+/// none yet.
 fn remove_leftovers() {
     let Ok(entries) = std::fs::read_dir("/run/netns") else {
         return;

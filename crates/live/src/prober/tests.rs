@@ -238,8 +238,8 @@ fn by_tcp_the_far_kernel_acknowledges_each_request() {
                 off.extend((!within.contains(&(r_tx - r_rx))).then_some(record));
             }
         }
-        // Between two stamps of one packet a machine that others share may stand still, and one that is busy sends a segment
-        // again, which has none.
+        // A machine that others share may stand still between two stamps of one packet, and a busy one sends a segment again,
+        // which has no stamp.
         assert!(off.len() * 20 <= kept.0.len(), "{payload}: {off:?}");
         // What fits a segment is there at once.
         assert!(payload > 10_000 || in_pieces == 0, "{payload}: {in_pieces}");

@@ -254,8 +254,8 @@ impl Detector {
         column
     }
 
-    /// Are these steps no more than two risers, and does nothing else explain the delays plainly better than jumps of
-    /// any heights there?
+    /// Are these steps no more than two risers, which jumps of any heights there explain about as well as any curve with up
+    /// to two jumps does?
     fn two_risers(&self, chosen: &Chosen, delays: &[f64]) -> bool {
         let column = chosen.found.column(&self.sizes);
         let running = Running::new(&less_mean(&self.x), &less_mean(delays));
