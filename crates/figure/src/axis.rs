@@ -1,7 +1,7 @@
 //! Axes of delays: logarithmic where they span much, with few ticks, and their unit once; where no unit fits all of it, each tick
 //! has its own.
 
-use delaylab_model::units::duration_unit;
+use delaylab_model::units::{duration_unit, rate_unit};
 use delaylab_model::{MICROSECOND, Nanos};
 use serde_json::{Value, json};
 
@@ -111,6 +111,13 @@ pub(super) fn unit_of_seconds(axis: &mut Value, largest: f64) {
     unit_of(axis, largest * 1e9, (1e9, "s"));
 }
 
+/// Gives an axis of bits a second the unit that fits its largest value.
+pub(super) fn unit_of_rate(axis: &mut Value, name: &str, largest: f64) {
+    let (size, unit) = rate_unit(largest);
+    axis["axis"]["title"] = json!(format!("{name} ({unit})"));
+    axis["axis"]["labelExpr"] = json!(number(&format!("datum.value / {size}")));
+}
+
 /// Shows an axis in the unit that fits `nanoseconds`, its largest value. `one`: nanoseconds in 1 of its data, and its unit,
 /// which is said with each mark.
 fn unit_of(axis: &mut Value, nanoseconds: f64, one: (f64, &str)) {
@@ -177,6 +184,17 @@ pub(super) fn symmetric(linear: Nanos, largest: Nanos) -> (Nanos, Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_has_the_unit_of_its_largest_value() {
+        let mut axis = json!({ "title": "goodput (bit/s)" });
+        unit_of_rate(&mut axis, "goodput", 9_368_393.0);
+        assert_eq!(axis["axis"]["title"], "goodput (Mbit/s)");
+        assert_eq!(
+            axis["axis"]["labelExpr"],
+            "format(datum.value / 1000000, ',.12~r')"
+        );
+    }
 
     #[test]
     fn ticks_are_few_and_within() {

@@ -67,7 +67,8 @@ fn chart((index, figure): (usize, &report::Figure)) -> Value {
         match column.unit.as_deref() {
             Some("ns") => axis::unit(encoding, [most as Nanos]),
             Some("s") => axis::unit_of_seconds(encoding, most),
-            _ => {}
+            Some("bit/s") => axis::unit_of_rate(encoding, &column.name, most),
+            _ => encoding["axis"]["labelExpr"] = json!(axis::number("datum.value")),
         }
     }
     let names: Vec<_> = figure.lines.iter().map(|line| &line.name).collect();

@@ -43,9 +43,12 @@ pub(super) fn section(run: &RunData, drawings: &[Drawing], artist: &Stills) -> M
     titled("figures", "Figures", body)
 }
 
-/// A section of these.
+/// A section of these; none without any.
 pub(super) fn drawn(drawings: &[Drawing]) -> Markup {
-    titled("figures", "Figures", figures(drawings, &Stills::default()))
+    match drawings {
+        [] => html! {},
+        _ => titled("figures", "Figures", figures(drawings, &Stills::default())),
+    }
 }
 
 fn figures(drawings: &[Drawing], artist: &Stills) -> Markup {
@@ -83,4 +86,14 @@ fn compact(spec: &Value) -> Value {
         spec["data"] = columns(&rows);
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_figure_there_is_no_section_of_them() {
+        assert!(drawn(&[]).into_string().is_empty());
+    }
 }
