@@ -170,21 +170,26 @@ impl Detector {
         let joint = joint.filter(|(_, bic)| without - bic > MARGIN);
         let steps = [alone, joint].into_iter().flatten();
         let best = steps.min_by(|a, b| a.1.total_cmp(&b.1));
-        let few_risers = (best.as_ref()).is_some_and(|(chosen, _)| self.two_risers(chosen, delays));
-        if let Some((mut chosen, bic)) = best.filter(|best| self.beats_alternatives(best, delays)) {
-            chosen.delta_bic = without - bic;
-            chosen.chance = match chosen.jump {
-                None => self.chance(constant.min(line) - bic, self.columns.count(), self.charge),
-                Some(_) => {
-                    let tried = self.columns.count() * self.sizes.len();
-                    self.chance(with_jump - bic, tried, self.charge_with_jump)
-                }
-            };
-            let jump = self.ends_at(&chosen, delays);
-            return (Decision::Steps(chosen), jump);
-        }
-        if few_risers {
-            return (Decision::CannotTell(Doubt::FewRisers), None);
+        match best {
+            Some(best) if self.beats_alternatives(&best, delays) => {
+                let (mut chosen, bic) = best;
+                chosen.delta_bic = without - bic;
+                chosen.chance = match chosen.jump {
+                    None => {
+                        self.chance(constant.min(line) - bic, self.columns.count(), self.charge)
+                    }
+                    Some(_) => {
+                        let tried = self.columns.count() * self.sizes.len();
+                        self.chance(with_jump - bic, tried, self.charge_with_jump)
+                    }
+                };
+                let jump = self.ends_at(&chosen, delays);
+                return (Decision::Steps(chosen), jump);
+            }
+            Some((chosen, _)) if self.two_risers(&chosen, delays) => {
+                return (Decision::CannotTell(Doubt::FewRisers), None);
+            }
+            _ => {}
         }
         let enough = |squares| constant.min(line) - self.bic(squares, 4.0) > MARGIN;
         if let Some(jump) = jumps.firm(enough) {
