@@ -45,14 +45,15 @@ pub(super) fn section(run: &RunData, drawings: &[Drawing], artist: &Stills) -> M
 
 /// A section of these; none without any.
 pub(super) fn drawn(drawings: &[Drawing]) -> Markup {
-    match drawings {
-        [] => html! {},
-        _ => titled("figures", "Figures", figures(drawings, &Stills::default())),
-    }
+    titled("figures", "Figures", figures(drawings, &Stills::default()))
 }
 
 fn figures(drawings: &[Drawing], artist: &Stills) -> Markup {
-    html! { div class="gallery" { @for drawing in drawings { (figure(drawing, artist)) } } }
+    html! {
+        @if !drawings.is_empty() {
+            div class="gallery" { @for drawing in drawings { (figure(drawing, artist)) } }
+        }
+    }
 }
 
 pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> Markup {
