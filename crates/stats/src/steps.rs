@@ -16,7 +16,7 @@
 //!
 //! Assumed: the numbers for each size err independently, alike in all sizes, and not far from normally
 //! (what [`PerSize`] is for); a size that lies off its level by less than half a step counts little against
-//! steps. Steps show as at least three levels, with a jump beside them as four; a single jump is told apart and is
+//! steps. Steps show as at least three levels, with a jump beside them as four; a single jump is
 //! no step, and two risers need not be steps ([`Doubt::FewRisers`]). Where delay jumps and the same steps do not
 //! continue, as where fragments bring steps of their own, the sizes from there on are left out and named
 //! ([`Detection::jump`]).

@@ -85,7 +85,7 @@ fn packets(scratch: &Scratch, run: &Path) -> usize {
     rows.stdout.lines().skip(1).count()
 }
 
-/// The run that has not ended, once it has stored so many packets.
+/// The run that has not ended, once it has stored at least `stored` packets.
 fn under_way(scratch: &Scratch, stored: usize) -> PathBuf {
     let begun = Instant::now();
     loop {

@@ -185,7 +185,7 @@ impl Way {
     }
 }
 
-/// Sizes that reach over so many cells have a slope if there are cells, wherever these begin.
+/// Where there are cells, delay has a slope over sizes that reach over this number of them, wherever a cell begins.
 const CELLS_IN_A_SLOPE: u32 = 2;
 
 /// `None` where too little is known.

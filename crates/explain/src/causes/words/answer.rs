@@ -152,7 +152,7 @@ fn name_of(place: Place, found: &[&Cause], explanation: &Explanation) -> Option<
     })
 }
 
-/// What the stamps leave open of late packets, of whose excess delay the worst cause has this share.
+/// What the stamps leave open about late packets; `share`: how much of their excess delay the worst cause has.
 fn unclear(late: &str, worst: &LateCause, share: &str) -> String {
     match worst {
         LateCause::NewConnection { busy: true } => format!(
